@@ -17,7 +17,7 @@ from offline_notebook.links import (
 from offline_notebook.markdown import code_block, to_html
 from offline_notebook.outputs import Outputs, terminal
 from offline_notebook.pictures import Picture, Pictures
-from offline_notebook.tree import inside, parse, plain
+from offline_notebook.tree import entry, inside, parse, plain
 
 WIDGETS_SCRIPT = Path(__file__).with_name("widgets.js")
 
@@ -32,6 +32,7 @@ __all__ = [
     "add_anchors",
     "among",
     "code_block",
+    "entry",
     "inside",
     "lead_links",
     "mend_anchors",

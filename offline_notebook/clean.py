@@ -9,7 +9,7 @@ from bs4 import NavigableString, PageElement, Tag
 from offline_notebook.formulas import Formulas, Refusal
 from offline_notebook.markdown import FORMULA, Attachments, to_html, with_formulas
 from offline_notebook.pictures import Picture
-from offline_notebook.sanitise import sanitised
+from offline_notebook.sanitise import is_data, sanitised
 from offline_notebook.tree import Verbatim, parse
 
 # Text that touches a formula: browsers may break a line between the two, so both go into one element.
@@ -98,14 +98,14 @@ class Cleaner:
         if picture is None:
             short = address if len(address) < LONGEST_QUOTE else f"{address[:50]}…"  # broken data may be long
             self.complain(self.sentences["picture_left_out"].format(address=short))
-            link = Tag(name="a", attrs={"class": "missing", "href": address})
+            link = Tag(name="a", attrs={"class": "missing"} | ({} if is_data(address) else {"href": address}))
             link.string = alt or short
             image.replace_with(link)
             return
         kinds = [*image.get_attribute_list("class"), None if picture.knows_dark_pages else "paper"]
         image.attrs |= {"class": " ".join(filter(None, kinds)), "src": picture.address_in_html, "alt": alt}
         width = str(image.get("width") or "")
-        natural = int(width) if width.isdecimal() else picture.width
+        natural = int(width) if re.fullmatch(r"\d{1,5}", width) else picture.width
         if natural:
             image.attrs.setdefault("width", str(natural))
             image.attrs.setdefault("style", f"--natural:{natural}")

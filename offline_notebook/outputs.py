@@ -2,6 +2,7 @@
 
 import html
 import json
+import re
 from collections.abc import Callable
 from functools import partial
 from optparse import Values
@@ -15,7 +16,7 @@ from nbconvert.preprocessors import CoalesceStreamsPreprocessor
 from offline_notebook.clean import Cleaner
 from offline_notebook.markdown import to_html, with_formulas
 from offline_notebook.sanitise import sanitised
-from offline_notebook.tree import parse, plain
+from offline_notebook.tree import entry, parse, plain
 from offline_notebook.widgets import VIEW, Widgets
 
 PICTURES = ("image/svg+xml", "image/png", "image/jpeg", "image/gif", "image/webp")
@@ -52,13 +53,13 @@ class Outputs:
         if output["output_type"] == "error":
             lines = output.get("traceback") or [f"{output['ename']}: {output['evalue']}"]
             return terminal("\n".join(lines), "error")
-        return self.bundle(output["data"], output.get("metadata", {}))
+        return self.bundle(entry(dict, output, "data"), entry(dict, output, "metadata"))
 
     def bundle(self, data: dict[str, Any], metadata: dict[str, Any]) -> str:
         """The richest form of a result that needs neither a kernel nor a network."""
-        if view := data.get(VIEW):
+        if VIEW in data:
             rest = {kind: content for kind, content in data.items() if kind != VIEW}
-            return self.widgets.render(str(view.get("model_id")), self.bundle(rest, metadata))
+            return self.widgets.render(entry(str, data, VIEW, "model_id"), self.bundle(rest, metadata))
         if source := joined(data.get("text/html", "")):
             content, missing = sanitised(source)
             note = partial(self.not_shown, "program", elements=", ".join(missing))
@@ -101,8 +102,10 @@ class Outputs:
         return f'<p class="note">{html.escape(sentence)}</p>\n'
 
 
-def joined(text: str | list[str]) -> str:
-    return "".join(text)
+def joined(text: object) -> str:
+    """A text, or its lines; empty where it is neither."""
+    lines = text if isinstance(text, list) else [text]
+    return "".join(line for line in lines if isinstance(line, str))
 
 
 def terminal(text: str | list[str], kind: str) -> str:
@@ -118,12 +121,12 @@ def terminal(text: str | list[str], kind: str) -> str:
 
 def picture(kind: str, data: str, alt: str, metadata: dict[str, Any]) -> str:
     """A picture that a cell has drawn, with the text and the width that the cell gave it."""
-    given = {"alt": alt} | metadata | metadata.get(kind, {})
+    given = {"alt": alt} | metadata | entry(dict, metadata, kind)
     is_drawing = kind == "image/svg+xml"
     address = f"data:{kind},{quote(shorter(data))}" if is_drawing else f"data:{kind};base64,{data}"
     attributes = {"src": address, "alt": str(given["alt"])}
-    if width := given.get("width"):
-        attributes["width"] = str(round(width))
+    if re.fullmatch(r"\d{1,5}(\.\d*)?", width := str(given.get("width"))):
+        attributes["width"] = str(round(float(width)))
     text = " ".join(f'{name}="{html.escape(value)}"' for name, value in attributes.items())
     return f'<figure class="picture"><img {text}></figure>\n'
 

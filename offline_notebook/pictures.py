@@ -15,8 +15,8 @@ REMOTE = re.compile(r"\s*(?:https?:)?//", re.IGNORECASE)
 SVG = "image/svg+xml"
 PLAIN = " !$&'()*+,/:;<=>?@[]^{|}"  # letters that stand for themselves there
 # The width of a drawing, or else that of its view box, which has no unit.
-WIDTH = re.compile(rb"""<svg\b[^>]*?\swidth\s*=\s*["']\s*(\d+\.?\d*)(px|pt)?\s*["']""")
-VIEW_BOX = re.compile(rb"""<svg\b[^>]*?\sviewBox\s*=\s*["']\s*\S+\s+\S+\s+(\d+\.?\d*)\s""")
+WIDTH = re.compile(rb"""<svg\b[^>]*?\swidth\s*=\s*["']\s*(\d{1,5}(?:\.\d*)?)(px|pt)?\s*["']""")
+VIEW_BOX = re.compile(rb"""<svg\b[^>]*?\sviewBox\s*=\s*["']\s*\S+\s+\S+\s+(\d{1,5}(?:\.\d*)?)\s""")
 
 
 class Picture(NamedTuple):

@@ -33,6 +33,7 @@ PROPERTIES = """background-color border border-bottom border-collapse border-col
     font-variant font-weight height letter-spacing line-height margin margin-bottom margin-left margin-right
     margin-top max-height max-width min-height min-width opacity padding padding-bottom padding-left
     padding-right padding-top text-align text-decoration text-indent vertical-align white-space width"""
+SKIPPED = re.compile(r"[\x00-\x20]")  # by browsers where they read the scheme of an address
 FETCHING = re.compile(r"url|image|src|\\", re.IGNORECASE)  # in a style; the \ may hide one of these words
 CONTENT_TOO = {"canvas", "iframe", "noscript", "object", "script", "select", "style", "template", "textarea"}
 # Readers of the notebook may miss these. Tables of pandas have a <style scoped> that a page does without.
@@ -52,7 +53,7 @@ def sanitised(source: str) -> tuple[str, list[str]]:
         """An attribute's value, or None for one that a page may not have."""
         if name == "style" and FETCHING.search(value):
             return None
-        return None if name == "href" and value.startswith("data:") else value
+        return None if name == "href" and is_data(value) else value
 
     clean = nh3.clean(
         source,
@@ -67,6 +68,11 @@ def sanitised(source: str) -> tuple[str, list[str]]:
         link_rel=None,
     )
     return clean, list(dict.fromkeys(missing))
+
+
+def is_data(address: str) -> bool:
+    """Whether a browser reads an address as data: such as a whole page, scripts included."""
+    return SKIPPED.sub("", address).lower().startswith("data:")
 
 
 def escaped(text: str) -> str:

@@ -8,7 +8,7 @@ import html
 from typing import Any
 
 from offline_notebook.clean import Cleaner
-from offline_notebook.tree import parse
+from offline_notebook.tree import entry, parse
 
 STATE = "application/vnd.jupyter.widget-state+json"
 VIEW = "application/vnd.jupyter.widget-view+json"
@@ -19,7 +19,7 @@ class Widgets:
     """The widgets of one page; two views of one widget share its state, two widgets their module."""
 
     def __init__(self, metadata: dict[str, Any], cleaner: Cleaner):
-        self.models = metadata.get("widgets", {}).get(STATE, {}).get("state", {})
+        self.models = entry(dict, metadata, "widgets", STATE, "state")
         self.not_stored = 0  # widgets without a stored state
         self.cleaner = cleaner
         self.sentences = cleaner.sentences
@@ -30,10 +30,10 @@ class Widgets:
         """The widget alive, or else what the notebook kept beside it, with a sentence that it is missing."""
         if " object at 0x" in fallback:  # the text of a Python object says nothing to a reader
             fallback = ""
-        if "_esm" in self.state(model_id):
+        if isinstance(self.state(model_id).get("_esm"), str):
             return self.live(model_id, fallback)
         self.not_stored += model_id not in self.models
-        kind = str(self.models.get(model_id, {}).get("model_name", ""))
+        kind = entry(str, self.models, model_id, "model_name")
         if "<img" in fallback or not kind:
             return fallback or self.note("lost")
         return fallback + self.unknown(kind)
@@ -45,7 +45,7 @@ class Widgets:
         return f'<p class="note">{html.escape(self.sentences["widget_left_here"].format(kind=name))}</p>\n'
 
     def state(self, model_id: str) -> dict[str, Any]:
-        return self.models.get(model_id, {}).get("state", {})
+        return entry(dict, self.models, model_id, "state")
 
     def note(self, sentence: str) -> str:
         return f'<p class="note">{self.sentences[sentence]}</p>\n'
@@ -65,12 +65,12 @@ class Widgets:
     def model(self, model_id: str) -> dict[str, Any]:
         """A widget as the page's script takes it; names that begin with _ are Jupyter's own."""
         state = self.state(model_id)
-        buffers = self.models[model_id].get("buffers", [])
+        buffers = entry(list, self.models, model_id, "buffers")
         return {
             "module": self.source(state["_esm"]),
-            "style": self.source(state.get("_css") or ""),
+            "style": self.source(entry(str, state, "_css")),
             "state": {name: value for name, value in state.items() if not name.startswith("_")},
-            "buffers": [[buffer["path"], buffer["data"]] for buffer in buffers],
+            "buffers": [[entry(list, buffer, "path"), entry(str, buffer, "data")] for buffer in buffers],
         }
 
     def source(self, text: str) -> str:

@@ -5,7 +5,6 @@ each lesson that trains, and ``kept_steps`` keeps what it trains as it does for 
 """
 
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,7 +14,6 @@ from pathlib import Path
 from mha_lib.classroom.lesson import CourseError, list_lessons
 from mha_lib.classroom.lesson.files import digest, write_whole
 from mha_lib.classroom.lesson.grammar import has_role
-from mha_lib.classroom.lesson.slides import source
 
 LOWEST = 19  # of all priorities that a process may give itself
 DONE = "ahead"  # a file beside the trainings: for which lessons and which library all was trained
@@ -56,7 +54,7 @@ async def train(root: Path, language: str) -> None:
         with suppress(CourseError):
             notebook = read_notebook(lesson, lesson)
             notebook.cells = [cell for cell in notebook.cells if has_role(cell, "setup")]
-            if any(re.search(r"\btrain", source(cell)) for cell in notebook.cells):
+            if any(has_role(cell, "trains") for cell in notebook.cells):
                 await execute(notebook, lesson, 1, Progress())
     with suppress(OSError):
         write_whole(done, state)

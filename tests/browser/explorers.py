@@ -12,10 +12,9 @@ from playwright.sync_api import Locator, Page, expect
 
 from mha_lib import masked_softmax, padding_mask
 from mha_lib.classroom.explorer import explore
-from mha_lib.classroom.pages.handout import HandoutExporter
 from tests.browser.new_lesson import new_lesson
 from tests.browser.waiting import act, becomes, box_of, expect_idle, measure, until
-from tests.classroom.pages.handout.cells import widget
+from tests.classroom.pages.handout.cells import page_of, widget
 from tests.offline_notebook.pages import STATE
 
 B, Q, K = 2, 6, 8
@@ -49,8 +48,7 @@ def handout_page(explorer, path: Path, **beside: str) -> str:
     """Write a handout with the explorer in it, and other outputs beside it; returns its address."""
     states = {STATE: embed_data([explorer], drop_defaults=False)["manager_state"]}
     notebook = new_notebook(cells=[widget(explorer.model_id, **beside)], metadata={"widgets": states})
-    html, _ = HandoutExporter().from_notebook_node(notebook)
-    path.write_text(html, encoding="utf-8")
+    path.write_text(page_of(notebook), encoding="utf-8")
     return path.as_uri()
 
 

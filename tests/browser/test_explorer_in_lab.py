@@ -121,7 +121,9 @@ explore(lambda num_heads=2: np.full((num_heads, 3, 5), 0.2), num_heads=[1, 2, 4]
 """
 
 
-def test_a_reopened_notebook_and_its_handout_show_the_explorer_again(page, watch, jupyter, caplog):
+def test_a_reopened_notebook_and_its_handout_show_the_explorer_again(
+    page, watch, jupyter, caplog, monkeypatch
+):
     lab = Lab(page, jupyter, "saved.ipynb", EXPLORER)
     lab.run(0)
     expect(page.locator(HEADS)).to_have_count(2)
@@ -137,6 +139,7 @@ def test_a_reopened_notebook_and_its_handout_show_the_explorer_again(page, watch
     page.keyboard.press("ArrowRight")
     expect(page.locator(HEADS), "drawn from what was saved, since nothing has run").to_have_count(4)
 
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(jupyter.home / "data"))  # where the server has signed it
     html, _ = HandoutExporter().from_filename(str(file))
     assert caplog.records == []
     handout = file.with_suffix(".html")

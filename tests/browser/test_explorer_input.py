@@ -156,7 +156,7 @@ def test_a_slider_that_moves_nothing_says_why_even_in_a_window_of_a_new_size(pag
 def test_a_mask_chosen_from_a_list_says_where_a_query_may_attend(page, show):
     masks = {"causal": np.tri(Q, K) > 0, "all": np.ones((Q, K), bool)}
     page.add_init_script(SPY_ON_TEXT)
-    show(explore(lambda use: (masks[use].astype(float), masks[use]), use=list(masks)))
+    show(explore(lambda use: masks[use], use=list(masks)))
     expect(status(page)).to_have_text(f"Queries: {Q}, keys: {K}. May attend: 21 of {Q * K} cells")
     expect_written(page, "may attend", "masked")
     assert not any("weight" in text for text in measure(page, "written"))

@@ -58,8 +58,10 @@ def test_a_slider_in_jupyterlab_goes_through_the_steps(page: Page, jupyter: Jupy
 
 
 def test_a_slider_in_a_handout_goes_through_the_steps_and_paper_shows_all(page: Page, tmp_path: Path):
+    without = cell("fragment", new_markdown_cell, "No figure.", "none")
+    without.metadata["steps"] = STEPS
     source, _ = HandoutExporter().from_notebook_node(
-        new_lesson(CELLS), resources={"metadata": {"path": str(ROOT), "name": "steps"}}
+        new_lesson([without, *CELLS]), resources={"metadata": {"path": str(ROOT), "name": "steps"}}
     )
     (tmp_path / "steps.html").write_text(source, encoding="utf-8")
     page.goto((tmp_path / "steps.html").as_uri())

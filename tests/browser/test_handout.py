@@ -15,7 +15,7 @@ from mha_lib.classroom.lesson.language import words_in
 from mha_lib.classroom.pages.handout import HandoutExporter
 from tests.browser.pages import new_page
 from tests.browser.waiting import act, becomes, box_of, each_of, measure, until
-from tests.classroom.pages.handout.cells import code, text, widget
+from tests.classroom.pages.handout.cells import code, page_of, text, widget
 from tests.offline_notebook.pages import STATE, printed, shown
 from tests.waiting import eventually
 
@@ -51,10 +51,13 @@ def stored(esm=ESM, **state):
     }
 
 
+def notebook_of(cells, models):
+    return new_notebook(cells=cells, metadata={"widgets": {STATE: {"state": models or {}}}})
+
+
 def write(path, cells, models=None):
-    notebook = new_notebook(cells=cells, metadata={"widgets": {STATE: {"state": models or {}}}})
-    page, _ = HandoutExporter().from_notebook_node(notebook, {"metadata": {"name": HOSTILE}})
-    path.write_text(page, encoding="utf-8")
+    notebook = notebook_of(cells, models)
+    path.write_text(page_of(notebook, HOSTILE), encoding="utf-8")
     return path
 
 
@@ -252,6 +255,35 @@ def test_everything_is_opened_at_once_and_that_is_remembered(page, questions):
     expect(result(page, "second")).not_to_be_visible()
 
 
+# No file of this page's answers: of another form, a report, and what another lesson saved.
+OTHER_FILES = [
+    *(
+        "no answers",
+        "[]",
+        "null",
+        "7",
+        '"七"',
+        "{}",
+        '{"texts": [], "open": []}',
+        '{"texts": null, "open": []}',
+    ),
+    '{"texts": {"second": "一"}, "open": "second"}',
+    '{"texts": {"second": 1}, "open": []}',
+    '{"name": "Anna", "lesson": "03_multi_head_attention", "exercises": {}}',
+    '{"texts": {"of-another-lesson": "一"}, "open": []}',
+]
+
+
+@pytest.mark.parametrize("stored", ["[]", "null", '{"open": 3}', '{"texts": [], "open": ["a"]}', "no JSON"])
+def test_whatever_another_page_has_put_into_the_storage_the_page_is_alive(page, watch, questions, stored):
+    page.goto(questions)
+    act(page, f"for (const name of Object.keys(localStorage)) localStorage[name] = {json.dumps(stored)}")
+    page.reload()
+    page.get_by_label("Your guess").first.fill("seven")
+    expect(page.locator(".own output")).to_have_text(words_in("en")["handout"]["kept"])
+    assert watch.errors == []
+
+
 def test_answers_go_into_a_file_and_come_back_from_it(page, questions, tmp_path):
     page.goto(questions)
     guess, button = page.get_by_label("Your guess"), page.get_by_role("button", name="Hide the result")
@@ -275,9 +307,13 @@ def test_answers_go_into_a_file_and_come_back_from_it(page, questions, tmp_path)
     expect(guess.first).to_have_value("七")
     expect(guess.last).to_have_value("eight")
     expect(button).to_have_count(1)
-    file.write_text("no answers", encoding="utf-8")
-    chooser.set_input_files(file)
-    expect(page.locator(".own output")).to_have_text("This file holds no saved answers.")
+    for other in OTHER_FILES:
+        guess.last.fill("nine")  # which says that it is kept
+        file.write_text(other, encoding="utf-8")
+        chooser.set_input_files(file)
+        expect(page.locator(".own output")).to_have_text("This file holds no saved answers.")
+        expect(guess.first, other).to_have_value("七")
+        expect(guess.last, other).to_have_value("nine")
     page.reload()
     expect(guess.first, "what was read from a file is kept").to_have_value("七")
 
@@ -380,7 +416,7 @@ WAYS_OUT = (
 )
 
 
-# What the HTML of a cell may not do, a widget's own program may try: it runs.
+# What the HTML of a cell may not do, the program of a stored widget would do if it ran.
 TRYING = """
 export default { render({ el }) {
   el.innerHTML = WAY_OUT;
@@ -410,8 +446,9 @@ def listener():
         server.shutdown()
 
 
-def test_what_a_notebook_holds_leads_nowhere(page, listener, tmp_path):
+def test_what_a_notebook_holds_leads_nowhere(page, listener, tmp_path, monkeypatch):
     """Beside each handout, a plain page shows that its way out is one, and that a request had its time."""
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path))  # where no signatures are
     server, asked = listener
     handouts = []
     for number, way_out in enumerate(WAYS_OUT):
@@ -419,7 +456,9 @@ def test_what_a_notebook_holds_leads_nowhere(page, listener, tmp_path):
         program = TRYING.replace("WAY_OUT", json.dumps(source))
         tries = "<form" not in source  # sending one replaces the page, even where the policy blocks it
         cells = [code("", shown({"text/html": source})), *([widget("trying")] if tries else [])]
-        file = write(tmp_path / f"handout{number}.html", cells, {"trying": stored(esm=program)})
+        notebook = notebook_of(cells, {"trying": stored(esm=program)})
+        file = tmp_path / f"handout{number}.html"
+        file.write_text(HandoutExporter().from_notebook_node(notebook)[0], encoding="utf-8")
         plain = tmp_path / f"plain{number}.html"
         plain.write_text(f"<main>{way_out.format(server=f'{server}/plain{number}/')}</main>")
         tabs = [page.context.new_page() for _ in range(2)]

@@ -7,7 +7,9 @@ import psutil
 import pytest
 
 from mha_lib.classroom.ahead import train, trained_ahead
-from mha_lib.classroom.lesson.language import ENGLISH
+from mha_lib.classroom.lesson.grammar import has_role
+from mha_lib.classroom.lesson.language import ENGLISH as ENGLISH_CODE
+from tests.lessons import ENGLISH, TRANSLATED, name_of
 from tests.waiting import eventually
 
 TRAINS = """
@@ -19,14 +21,15 @@ for step in kept_steps(3, model):
     with open("steps", "a") as made:
         print(step, file=made)
 """
-FAILS = "train = missing"
-NOTES = "with open('noted', 'a') as noted: noted.write('train')"
+FAILS = "missing"
+NOTES = "with open('noted', 'a') as noted: noted.write('noted ')"
+TALKS = "open('talked', 'w')  # of a model that another lesson will train"
 WAITS = """
 import os, time
 with open("begun.part", "w") as begun:
     print(os.getpid(), os.nice(0) if hasattr(os, "nice") else 19, file=begun)
 os.replace("begun.part", "begun")
-while "train":
+while True:
     time.sleep(0.1)
 """
 
@@ -41,7 +44,7 @@ def lay(course):
             lesson.unlink()
         for number, setup in enumerate(setups, 1):
             cells = [nbformat.v4.new_code_cell(code) for code in (setup, "open('steps', 'a').write('more')")]
-            cells[0].metadata["tags"] = ["setup"]
+            cells[0].metadata["tags"] = ["setup"] if setup == TALKS else ["setup", "trains"]
             nbformat.write(nbformat.v4.new_notebook(cells=cells), folder / f"0{number}_lesson.ipynb")
         return folder
 
@@ -49,20 +52,28 @@ def lay(course):
 
 
 def test_what_lessons_train_is_kept_once_and_one_that_fails_stops_no_other(lay, course):
-    folder = lay(FAILS, TRAINS, NOTES)
+    folder = lay(FAILS, TRAINS, NOTES, TALKS)
     for _ in range(2):
-        asyncio.run(train(course, ENGLISH))
+        asyncio.run(train(course, ENGLISH_CODE))
         assert (folder / "steps").read_text().split() == ["0", "1", "2"]
-        assert (folder / "noted").read_text() == "train"
+        assert (folder / "noted").read_text() == "noted "
     lay(TRAINS, NOTES)  # other lessons, whose training is the same
-    asyncio.run(train(course, ENGLISH))
+    asyncio.run(train(course, ENGLISH_CODE))
     assert (folder / "steps").read_text().split() == ["0", "1", "2"]
-    assert (folder / "noted").read_text() == "traintrain"
+    assert (folder / "noted").read_text() == "noted noted "
+    assert not (folder / "talked").exists()
+
+
+@pytest.mark.parametrize("lesson", [*ENGLISH, *TRANSLATED], ids=name_of)
+def test_a_lesson_whose_set_up_trains_says_so(lesson):
+    cells = [cell for cell in nbformat.read(lesson, as_version=4).cells if has_role(cell, "trains")]
+    assert all(has_role(cell, "setup") for cell in cells)
+    assert bool(cells) == (lesson.stem[:2] >= "03")
 
 
 def test_it_runs_beside_a_server_at_the_lowest_priority_and_ends_with_it(lay, course):
     begun = lay(WAITS) / "begun"
-    with trained_ahead(course, ENGLISH):
+    with trained_ahead(course, ENGLISH_CODE):
         eventually(begun.exists, "the training")
         kernel, priority = map(int, begun.read_text().split())
         assert priority == 19

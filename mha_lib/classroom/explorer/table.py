@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from mha_lib.classroom.explorer.controls import Control, Setting, place_of, read_labels
-from mha_lib.classroom.pictures.weights import as_weights
+from mha_lib.classroom.pictures.weights import as_weights, lengths_in, to_numpy
 
 Labels = Sequence | Callable[..., Sequence] | None
 
@@ -46,6 +46,7 @@ class Picture:
     mask: Any = None
     query_labels: Sequence | None = None
     key_labels: Sequence | None = None
+    lengths: Sequence[int] | None = None  # of each sample, where its padding begins among queries and keys
     head_labels: list[str] | None = None
     short_labels: list[str] | None = None  # of the heads, where the others find no room
     measures: Mapping[str, Sequence[float]] = field(default_factory=dict)  # by name, a number for each head
@@ -104,7 +105,8 @@ class Source:
             labels(**arguments) if callable(labels) else labels
             for labels in map(self.labels.get, ("query_labels", "key_labels"))
         )
-        return Picture(weights, mask, queries, keys)
+        are_same = queries is not None and self.labels["query_labels"] is self.labels["key_labels"]
+        return Picture(weights, mask, queries, keys, lengths_in(mask) if are_same else None)
 
     def with_arguments(self, setting: Setting, arguments: Mapping[str, Any]) -> Setting:
         """The setting after some arguments, each of one entry, have got other values."""
@@ -138,8 +140,7 @@ class Collection:
         self.maps = bytearray()
         self.places: dict[bytes, int] = {}  # the place of each map that is kept already
         self.labels: list[list[list[str]]] = []
-        self.are_masks = True  # so far each map equals its mask
-        self.largest_sum = 0.0  # of a row; the weights of a row sum to 1, the cells of a mask to more
+        self.are_masks = True  # so far all weights were boolean
 
     def add(self, setting: Setting) -> None:
         """Compute a setting's picture, or raise its error."""
@@ -151,8 +152,7 @@ class Collection:
                 f"weights must have at most {MOST_TOKENS} queries and keys and {MOST_WEIGHTS:,} entries, "
                 f"got shape {maps.shape}; show a part of them, such as weights[..., :64, :64]"
             )
-        self.are_masks &= allowed is not None and np.array_equal(maps, allowed)
-        self.largest_sum = max(self.largest_sum, float(maps.sum(-1).max()))
+        self.are_masks &= to_numpy(picture.weights).dtype == bool
         # The sign bit marks cells that the mask forbids: no weight is negative.
         half = np.abs(maps.astype("<f2"))
         half = half if allowed is None else np.where(allowed, half, -half)
@@ -160,6 +160,8 @@ class Collection:
         entry: dict[str, Any] = {"setting": setting, "shape": maps.shape, "at": at}
         for name, count in (("query_labels", queries), ("key_labels", keys)):
             entry[name] = self._keep_labels(read_labels(name, getattr(picture, name), samples, count))
+        if picture.lengths is not None:
+            entry["lengths"] = np.broadcast_to(picture.lengths, samples).tolist()
         self.directory.append(entry | self._described(setting, picture))
 
     def _described(self, setting: Setting, picture: Picture) -> dict[str, Any]:
@@ -195,8 +197,7 @@ class Collection:
             self.directory.append({"setting": setting, "error": said, "traceback": "".join(lines)})
 
     def finished(self, carries: str = "") -> Table:
-        of_masks = self.are_masks and self.largest_sum > 1.5
-        return Table(self.directory, bytes(self.maps), self.labels, carries, of_masks)
+        return Table(self.directory, bytes(self.maps), self.labels, carries, self.are_masks)
 
     def _keep_maps(self, maps: bytes) -> int:
         """Keep the maps (H,Q,K) of a sample, and return where they begin."""

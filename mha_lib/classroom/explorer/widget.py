@@ -57,6 +57,8 @@ def explore(
 
     ``weights_of`` returns weights (Q,K), (H,Q,K) or (B,H,Q,K), or ``(weights, mask)`` with a boolean mask,
     True = may attend: (Q,K), (B,Q,K), (B,1,K) or (B,H,Q,K). The same settings must give the same weights.
+    Boolean weights are shown as a mask. Where ``query_labels`` is ``key_labels``, a mask that is the same for
+    all queries, such as (B,1,K), says where the padding begins.
     A ``Picture`` in their place also names the heads, and measures them.
 
     A range or a list of numbers makes a slider over its values, a list of ranges a vector with one slider for

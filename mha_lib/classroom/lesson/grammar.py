@@ -6,6 +6,7 @@ which kind of copy, stands in ``metadata.mha``: nobody learns it from a path.
 """
 
 import json
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
@@ -16,6 +17,7 @@ Cell = Mapping[str, Any]  # of a notebook's JSON
 
 BLOCK = "mha"  # in the notebook's metadata
 SOURCE, STUDENT, DECK = KINDS = ("source", "student", "deck")
+NAME = re.compile(r"[^/\\]{1,60}")  # of a lesson or a language: it names a file, and never one elsewhere
 TABLE = json.loads(Path(__file__).with_name("grammar.json").read_text(encoding="utf-8"))
 ROLES = {role: str(about["tag"]) for role, about in TABLE.items()}
 
@@ -47,7 +49,8 @@ def identity_of(notebook: Mapping[str, Any]) -> Identity | None:
     except TypeError:  # no block, or an entry that nobody knows
         return None
     are_texts = all(isinstance(value, str) for value in block.values())
-    return identity if are_texts and identity.kind in KINDS else None
+    is_lesson = are_texts and NAME.fullmatch(identity.lesson) and NAME.fullmatch(identity.language)
+    return identity if is_lesson and identity.kind in KINDS else None
 
 
 def identified(notebook: dict[str, Any], **changes: str) -> None:

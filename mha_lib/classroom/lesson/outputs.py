@@ -32,5 +32,5 @@ def says_not_yet(output: Mapping[str, Any]) -> bool:
     about = output.get("metadata", {}).get(CHECK)
     if not isinstance(about, Mapping):
         return False
-    states = about.get("report", {about.get("exercise"): about.get("state")})
+    states = about.get("report", {"exercise": about.get("state")})
     return isinstance(states, Mapping) and all(state == "not yet" for state in states.values())

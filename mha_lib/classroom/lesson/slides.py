@@ -181,13 +181,15 @@ def entries_of(notebook: Any, with_ids: bool) -> Iterator[tuple[str, bool]]:
     cells, about = inside(notebook, "cells"), inside(notebook, "metadata")
     yield "cells", isinstance(cells, list)
     yield "metadata", isinstance(about, dict)
+    yield "metadata.language", isinstance(inside(about, "language", ""), str)  # nbconvert reads it
     for number, cell in enumerate(cells):
         kind, text, its = (inside(cell, name) for name in ("cell_type", "source", "metadata"))
-        slideshow = inside(its, "slideshow", {})
-        yield f"cells[{number}].cell_type", isinstance(kind, str)
+        slideshow, step = inside(its, "slideshow", {}), inside(its, STEP, {})
+        yield f"cells[{number}].cell_type", kind in ("code", "markdown", "raw")
         yield f"cells[{number}].source", isinstance(text, str) or are_texts(text)
         yield f"cells[{number}].metadata", isinstance(its, dict)
         yield f"cells[{number}].metadata.slideshow", isinstance(slideshow, dict)
+        yield f"cells[{number}].metadata.{STEP}", isinstance(inside(step, "address", ""), str)
         yield f"cells[{number}].metadata.tags", are_texts(inside(its, "tags", []))
         yield f"cells[{number}].metadata.choices", are_texts(inside(its, "choices", []))
         yield f"cells[{number}].id", not with_ids or isinstance(inside(cell, "id"), str)

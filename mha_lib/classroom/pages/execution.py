@@ -45,7 +45,11 @@ async def execute(notebook: NotebookNode, lesson: Path, kernels_at_once: int, pr
         on_cell_start=begun,
     )
     try:
-        await client.async_execute(env=threads_of_kernels(kernels_at_once) | {FOR_A_PAGE: "1"} | os.environ)
+        own = {
+            FOR_A_PAGE: "1",
+            "PYTHONSAFEPATH": "1",
+        }  # a kernel that starts imports no file beside the lesson
+        await client.async_execute(env=threads_of_kernels(kernels_at_once) | own | os.environ)
     except CellExecutionError as error:
         failed = [cell.get("id", "?") for cell in code if any(o.output_type == "error" for o in cell.outputs)]
         reason = f"{error.ename}: {error.evalue}".splitlines()[0]

@@ -36,6 +36,21 @@ def as_weights(weights: Any, mask: Any = None) -> tuple[np.ndarray, np.ndarray |
     return maps.astype(np.float32), None if mask is None else as_mask(mask, maps.shape)
 
 
+def lengths_in(mask: Any) -> list[int] | None:
+    """Where the padding of each sample begins, by a mask that is the same for all queries: (1,K), (B,1,K) or
+    (B,H,1,K). None for another mask, or none.
+
+    A sample without any allowed key has no padding that could be told apart: its length is K.
+    """
+    allowed = to_numpy(mask)
+    if allowed.ndim not in (2, 3, 4) or allowed.shape[-2] != 1:
+        return None
+    keys = allowed.shape[-1]
+    for_samples = allowed.reshape(len(allowed), -1, keys).any(1)  # (B, K)
+    lengths = (for_samples * np.arange(1, keys + 1)).max(-1)
+    return [int(length) or keys for length in lengths]
+
+
 def as_mask(mask: Any, shape: tuple[int, ...]) -> np.ndarray:
     """A mask (Q,K), (B,Q,K), (B,1,K) or (B,H,Q,K) in the full ``shape`` (B,H,Q,K)."""
     allowed = to_numpy(mask)

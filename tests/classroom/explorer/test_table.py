@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mha_lib.classroom.explorer.controls import make_control
-from mha_lib.classroom.explorer.table import Source, compute_answer, compute_table
+from mha_lib.classroom.explorer.table import Picture, Source, compute_answer, compute_table
 from tests.classroom.explorer.sources import H, K, Q, some_weights, source_of
 
 
@@ -123,21 +123,45 @@ def test_what_weights_of_returns_is_checked(result, error, message):
         compute_table(source_of(lambda: result))
 
 
-def test_maps_that_are_masks_are_known_by_their_rows():
+def test_boolean_weights_are_shown_as_a_mask():
     masks = [np.tri(Q, K) > 0, np.tri(Q, K, 1) > 0, np.eye(Q, K) > 0]
 
     def table_of(weights_of, number=3):
         return compute_table(source_of(weights_of, a=range(number)))
 
-    assert table_of(lambda a: (masks[a].astype(float), masks[a])).of_masks
-    assert table_of(lambda a: masks[a]).of_masks  # booleans are a mask
+    assert table_of(lambda a: masks[a]).of_masks
     got, forbidden = maps(table_of(lambda a: masks[a]), (1,))
     assert np.array_equal(forbidden[0, 0], ~masks[1])
     assert np.array_equal(got[0, 0], masks[1])
-    # one key for each query: weights of 1, as of any query that attends to one key
-    assert not table_of(lambda a: (masks[2].astype(float), masks[2])).of_masks
+    assert not table_of(lambda a: (masks[a].astype(float), masks[a])).of_masks
     # weights at one setting make weights of all settings
-    assert not table_of(lambda a: (masks[a] / (1 + (a == 1)), masks[a])).of_masks
+    assert not table_of(lambda a: masks[a].astype(float) if a == 1 else masks[a]).of_masks
+
+
+TOKENS, LENGTHS = ["a", "b", "c", "d"], [3, 0]
+PADDING = np.arange(4) < np.array(LENGTHS)[:, None]  # (B, K)
+
+
+@pytest.mark.parametrize(
+    ("mask", "key_labels", "lengths"),
+    [
+        (PADDING[:, None], TOKENS, [3, 4]),  # without any key, a sample has no padding to tell apart
+        (PADDING[:, None, None], TOKENS, [3, 4]),
+        (PADDING[:1], TOKENS, [3, 3]),
+        (np.broadcast_to(PADDING[:, None], (2, 4, 4)), TOKENS, None),  # a mask of its own for each query
+        (PADDING[:, None], list(TOKENS), None),  # other tokens that have the same names
+        (None, TOKENS, None),
+    ],
+)
+def test_padding_begins_where_a_mask_for_all_queries_ends_and_queries_are_the_keys(mask, key_labels, lengths):
+    labels = {"query_labels": TOKENS, "key_labels": key_labels}
+    table = compute_table(source_of(lambda: (np.full((2, 1, 4, 4), 0.25), mask), labels))
+    assert table.directory[0].get("lengths") == lengths
+
+
+def test_a_picture_says_itself_where_padding_begins():
+    picture = Picture(np.full((2, 1, 3, 3), 0.5), lengths=[2, 1])
+    assert compute_table(source_of(lambda: picture)).directory[0]["lengths"] == [2, 1]
 
 
 def test_labels_may_follow_the_settings_or_the_sample():

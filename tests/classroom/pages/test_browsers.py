@@ -51,7 +51,7 @@ def newer_in_style(style):
 
 SOURCES = [*TYPED_TEXT, *TYPED_NUMBER, INTERPRETER, WORKER]
 PAGE_SCRIPTS = {
-    "the page": str(page.read(*SCRIPTS, "pages/handout/guard.js", "pages/site/root.js")),
+    "the page": str(page.read(*SCRIPTS, "pages/site/root.js")),
     "the explorer": Explorer._esm,
     "who_said": WhoSaid._esm,
     "the model in the page": "\n".join(file.read_text(encoding="utf-8") for file in SOURCES),

@@ -47,6 +47,7 @@ function readPicture(entry, numbers, labels) {
     samples: at.map((start) => numbers.subarray(start, start + size)),
     queryLabels: labels[query_labels],
     keyLabels: labels[key_labels],
+    lengths: entry.lengths, // of each sample, where queries and keys are the same tokens: padding begins there
     headLabels: entry.head_labels,
     shortLabels: entry.short_labels,
     measures, // by their names, a number for each head
@@ -78,7 +79,7 @@ export function choose(
   const firstShown = isEnlarged ? enlarged : 0; // of those in `visible`
   const size = picture.queries * picture.keys;
   const most = weightOf(maps[findLargest(maps)]);
-  const shown = {
+  return {
     ...picture,
     queryLabels: picture.queryLabels?.[which],
     keyLabels: picture.keyLabels?.[which],
@@ -94,8 +95,8 @@ export function choose(
     toMax,
     byRoot,
     isMasked: maps.some(isForbidden),
+    length: picture.lengths?.[which] ?? picture.queries,
   };
-  return { ...shown, length: lengthOf(shown) };
 }
 
 /** The index of the largest weight. Without signs, float16 have the order of their bits. */
@@ -109,15 +110,6 @@ export function largestShown({ visible, firstShown, queries, keys }) {
   const index = findLargest(visible);
   const row = Math.floor(index / keys);
   return { head: firstShown + Math.floor(row / queries), query: row % queries, key: index % keys };
-}
-
-/** How many queries are tokens. If queries and keys are the same tokens, the last keys that no query may
- * attend to are padding, and so are their rows, although these have weights. */
-function lengthOf({ maps, queries, keys, queryLabels, keyLabels }) {
-  if (queries !== keys || String(queryLabels) !== String(keyLabels)) return queries;
-  const endOf = (bits, index) => (isForbidden(bits) ? 0 : (index % keys) + 1);
-  const length = maps.reduce((longest, bits, index) => Math.max(longest, endOf(bits, index)), 0);
-  return length || queries; // if every cell is forbidden, there is no padding to tell apart
 }
 
 export const indexOf = ({ queries, keys }, { head, query, key }) => (head * queries + query) * keys + key;

@@ -69,6 +69,7 @@ def run_lessons(
             with build.attempt(lesson):
                 sources = sources_of(lesson)
                 notebook = read_notebook(lesson, lesson)
+                notebook.metadata.pop("widgets", None)  # programs: those live that this execution makes
                 # A solution that never runs cannot show in the output of another cell.
                 notebook.cells = cells_for(audience, notebook)
                 await execute(notebook, lesson, len(lessons), build.progress)

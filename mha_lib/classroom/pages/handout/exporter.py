@@ -1,5 +1,6 @@
 """The nbconvert exporter: a notebook in, one self-contained HTML page out."""
 
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -7,9 +8,11 @@ from nbconvert.exporters import Exporter
 from nbconvert.exporters.exporter import FilenameExtension
 from nbformat import NotebookNode
 from traitlets import Enum
+from traitlets.config.loader import PyFileConfigLoader
 
+from mha_lib.classroom.jupyter import SETTINGS
 from mha_lib.classroom.lesson.language import ENGLISH, words_in
-from mha_lib.classroom.pages.handout.notebook import AUDIENCES, STUDENT
+from mha_lib.classroom.pages.handout.notebook import AUDIENCES, STUDENT, require_valid
 from mha_lib.classroom.pages.handout.page import HandoutPage
 from offline_notebook import among
 
@@ -25,10 +28,22 @@ class HandoutExporter(Exporter):
     audience = Enum(AUDIENCES, default_value=STUDENT, help=WORDS["audience"]).tag(config=True)
 
     def from_notebook_node(self, nb: NotebookNode, resources: Any = None, **kw: Any) -> Any:
-        nb, resources = super().from_notebook_node(nb, resources, **kw)
-        metadata = resources["metadata"]
+        metadata = (resources or {}).get("metadata", {})
         folder = Path(metadata.get("path") or ".")
         name = str(metadata.get("name") or "notebook")
+        given = require_valid(nb, name)
+        # Stored widgets are programs. Those that an execution makes, which only follows here, come alive.
+        if "widgets" in nb.metadata and not is_signed(nb):
+            del given.metadata["widgets"]
+        nb, resources = super().from_notebook_node(given, resources, **kw)
         handouts = resources.get("handouts") or {file.stem for file in folder.glob("*.html")} | {name}
         page = HandoutPage(nb, name, folder, self.audience, self.log.warning, among(handouts))
         return page.render(), resources
+
+
+def is_signed(notebook: NotebookNode) -> bool:
+    """Whether a server of the course on this machine has saved or trusted the notebook as it is."""
+    settings = PyFileConfigLoader("jupyter_server_config.py", str(SETTINGS)).load_config()
+    notary = settings.ServerApp.contents_manager_class().notary
+    with closing(notary.store):
+        return bool(notary.check_signature(notebook))

@@ -13,7 +13,16 @@ function ownState() {
   return { texts: Object.fromEntries(texts), open };
 }
 
-function restore({ texts = {}, open = [] }) {
+/** Whether ownState() made it, and on this page: a file may hold anything, and so may the storage that pages share. */
+function isOwnState(given) {
+  const { texts, open } = given ?? {};
+  if (!(texts instanceof Object) || !Array.isArray(open)) return false;
+  const names = [...Object.keys(texts), ...open];
+  const areTexts = Object.values(texts).every((text) => typeof text === "string");
+  return areTexts && inputs.some(({ name }) => names.includes(name));
+}
+
+function restore({ texts, open }) {
   for (const input of inputs) {
     input.value = texts[input.name] ?? "";
     if (open.includes(input.name) && !isOpen(input))
@@ -39,6 +48,7 @@ function saveFile() {
 async function readFile(file, said) {
   try {
     const state = JSON.parse(await file.text());
+    if (!isOwnState(state)) throw new Error("no saved answers");
     clearAll();
     restore(state);
     keepOwn(said);
@@ -67,7 +77,8 @@ if (inputs.length) {
   document
     .querySelector("main > footer")
     .before(make("div", { className: "ask own" }, ...buttons, file, said));
-  restore(kept(OWN));
+  const own = kept(OWN);
+  if (isOwnState(own)) restore(own);
   keepOwn(said);
   addEventListener("input", ({ target }) => inputs.includes(target) && keepOwn(said));
   addEventListener("submit", () => keepOwn(said)); // after the line itself has answered

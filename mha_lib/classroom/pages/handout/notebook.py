@@ -7,7 +7,6 @@ from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
 import nbformat
 import nbformat.validator
@@ -32,16 +31,30 @@ def read_notebook(file: Path, name: object) -> NotebookNode:
     text = ""
     try:
         text = file.read_text(encoding="utf-8")
-        _, notebook = nbformat.validator.normalize(nbformat.reads(text, as_version=4))
-        nbformat.validate(notebook, relax_add_props=True)
+        notebook = nbformat.reads(text, as_version=4)
     except OSError as error:
         raise CourseError("file_unusable", file=name, reason=error.strerror) from None
     except Exception as error:  # nbformat raises a dozen kinds, some of which name a line of its own
         with suppress(ValueError, RecursionError):
             require_notebook(json.loads(text), name)
-        reason = next(iter(str(error).splitlines()), "") or type(error).__name__
-        raise CourseError("no_notebook", file=name, reason=reason[:200]) from None
-    return cast(NotebookNode, require_notebook(notebook, name))
+        raise no_notebook(name, error) from None
+    return require_valid(notebook, name)
+
+
+def require_valid(notebook: NotebookNode, name: object) -> NotebookNode:
+    """The notebook, with an id for each cell; a ``CourseError`` says why it is none that a page can show."""
+    require_notebook(notebook, name)
+    try:
+        _, notebook = nbformat.validator.normalize(notebook)
+        nbformat.validate(notebook, relax_add_props=True)
+    except Exception as error:
+        raise no_notebook(name, error) from None
+    return notebook
+
+
+def no_notebook(name: object, error: Exception) -> CourseError:
+    reason = next(iter(str(error).splitlines()), "") or type(error).__name__
+    return CourseError("no_notebook", file=name, reason=reason[:200])
 
 
 def cells_for(audience: str, notebook: NotebookNode) -> list[NotebookNode]:

@@ -93,8 +93,10 @@ function showContents(details) {
 }
 
 for (const block of document.querySelectorAll(".code")) addCopyButton(block);
-for (const cell of document.querySelectorAll("[data-steps]"))
-  addSlider(cell.querySelector("img"), cell.dataset.steps, WORDS.figure_steps);
+for (const cell of document.querySelectorAll("[data-steps]")) {
+  const image = cell.querySelector("img");
+  if (image) addSlider(image, cell.dataset.steps, WORDS.figure_steps);
+}
 const boxes = document.querySelectorAll("pre, .formula, .table, .html, .picture");
 const sizes = new ResizeObserver((changes) => {
   for (const { target } of changes) showMore(target);

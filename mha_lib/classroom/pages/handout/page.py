@@ -42,6 +42,7 @@ from offline_notebook import (
     Outputs,
     add_anchors,
     code_block,
+    entry,
     inside,
     lead_links,
     mend_anchors,
@@ -54,7 +55,7 @@ OWN_SCRIPTS = [f"pages/handout/{name}.js" for name in ("page", "reading", "small
 SCRIPTS = [str(WIDGETS_SCRIPT), "jupyter/shared/figures.js", *OWN_SCRIPTS]
 # Begins an element that reading.js hides.
 RESULT = re.compile(r'class="(?:cell|outputs|code) [^"]*result|<span class="result"')
-# A notebook's own programs and widgets run, without asking the network for anything.
+# The widgets' own programs run, without asking the network for anything.
 POLICY = {
     "script-src": "'unsafe-inline' blob: data:",
     **page.OWN_STYLES,
@@ -92,7 +93,9 @@ class HandoutPage:
         self.addresses = addresses_of(every_slide, identity)
         self.small = small_exercises(notebook, words)
         code = notebook.metadata.get("language_info", {})
-        self.programming_language = str(code.get("pygments_lexer") or code.get("name") or "ipython3")
+        self.programming_language = (
+            entry(str, code, "pygments_lexer") or entry(str, code, "name") or "ipython3"
+        )
         self.description = describe(notebook, name, audience)
         self.cleaner = cleaner_for(folder, self.language, complain)
         self.outputs = Outputs(notebook.metadata, self.cleaner, is_print=lambda metadata: CHECK in metadata)
@@ -121,7 +124,6 @@ class HandoutPage:
             spoken={**self.words, "small": self.small},
             widgets=self.outputs.widgets.data(),
             handout=self,
-            guard=page.read("pages/handout/guard.js"),
             older=page.read("pages/handout/older.js"),
             body=Markup(inside(self.body)),
             **more,
@@ -148,8 +150,8 @@ class HandoutPage:
 
     def section(self, cells: list[NotebookNode]) -> str:
         """The cells of a slide."""
-        name = cells[0].id
-        address = self.addresses.get(name, "")
+        name = str(cells[0].get("id", ""))
+        address = html.escape(self.addresses.get(name, ""))
         content = f'<p class="address" id="{address}">{address}</p>\n' if address else ""
         results, is_result = "", False
         for cell in cells:
@@ -193,7 +195,7 @@ class HandoutPage:
         if has_role(cell, "solution"):
             content = folded("solution", self.words["solution"], content)
         name = html.escape(str(cell.get("id", "cell")))
-        steps = f' data-steps="{cell.metadata.steps:d}"' if "steps" in cell.metadata else ""
+        steps = f' data-steps="{count:d}"' if (count := entry(int, cell.metadata, "steps")) else ""
         return f'<div class="{" ".join(kinds)}" data-cell="{name}"{steps}>\n{content}</div>\n'
 
     def markdown_cell(self, cell: NotebookNode) -> str:
@@ -208,7 +210,7 @@ class HandoutPage:
             return '<div class="small"></div>\n'  # small.js asks there for the answer
         asserts = lines_of_asserts(cell.source) if is_result else set()
         code = code_block(cell.source, self.programming_language, asserts) if cell.source.strip() else ""
-        is_hidden = cell.metadata.get("jupyter", {}).get("source_hidden")
+        is_hidden = entry(bool, cell.metadata, "jupyter", "source_hidden")
         if code and is_hidden and not has_role(cell, "solution"):
             code = folded("code", first_comment(cell.source) or self.words["code"], code)
         cell.outputs = [output for output in cell.outputs if not is_progress(output)]
@@ -219,7 +221,7 @@ class HandoutPage:
 
 def small_exercises(notebook: NotebookNode, words: Mapping[str, Any]) -> dict[str, Any]:
     """What the page needs for each small exercise that asks for a number, by the id of its cell."""
-    names = {str(cell.get("id")): cell.metadata.get("checks") for cell in notebook.cells}
+    names = {str(cell.get("id")): entry(str, cell.metadata, "checks") for cell in notebook.cells}
     known = {each.name: each for each in find_exercises() if isinstance(each, Small)}
     found = {cell: known[name].in_page(words) for cell, name in names.items() if name in known}
     return {cell: exercise for cell, exercise in found.items() if exercise}

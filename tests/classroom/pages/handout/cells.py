@@ -1,10 +1,11 @@
 """Cells and outputs from which the tests of handouts make their notebooks, and the pages of these."""
 
-import logging
+from pathlib import Path
 
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from mha_lib.classroom.pages.handout import HandoutExporter
+from mha_lib.classroom.pages.handout.page import HandoutPage
+from offline_notebook import among
 from tests.offline_notebook.pages import VIEW, read, shown
 
 
@@ -24,16 +25,18 @@ def widget(model_id, **beside):
     return code("", shown({VIEW: {"model_id": model_id}, **beside}))
 
 
+def page_of(notebook, name="03_lesson", folder=".", audience="student", handouts=(), complain=print):
+    """The page of a notebook as after an execution of our own: its widgets live."""
+    return HandoutPage(notebook, name, Path(folder), audience, complain, among({*handouts, name})).render()
+
+
 class Handout:
     """The page of some cells, and what was said while it was made."""
 
     def __init__(self, *cells, audience="student", name="03_lesson", folder=".", handouts=(), **metadata):
         self.said: list[str] = []
-        log = logging.Logger("handout")
-        log.addFilter(lambda record: bool(self.said.append(record.getMessage())))
         notebook = new_notebook(cells=list(cells), metadata=metadata)
-        resources = {"metadata": {"name": name, "path": str(folder)}, "handouts": {*handouts}}
-        self.html, _ = HandoutExporter(audience=audience, log=log).from_notebook_node(notebook, resources)
+        self.html = page_of(notebook, name, folder, audience, handouts, self.said.append)
         self.soup = read(self.html)
         self.main = self.soup.main
         self.cells = self.main.find_all(class_="cell")

@@ -78,6 +78,14 @@ def test_lessons_are_read_run_afresh_and_listed(course, capsys):
     assert (course.handouts / "en" / "01_good.html").read_text() == page, "the students' file stays theirs"
 
 
+def test_a_kernel_imports_no_file_beside_a_lesson_when_it_starts(course):
+    lesson = course.lesson("01_one.ipynb", code("print(6 * 7)"))
+    lesson.with_name("ipykernel_launcher.py").write_text("open('has-run', 'w')\nimport ipykernel.kernelapp")
+    assert write_handouts(course.root, [lesson]) == 0
+    assert not lesson.with_name("has-run").exists()
+    assert "42</pre>" in (course.handouts / "en" / "01_one.html").read_text()
+
+
 def test_whatever_stops_a_lesson_is_one_line_and_the_others_and_the_index_are_written(
     course, capfd, monkeypatch
 ):
