@@ -163,7 +163,7 @@ def test_a_handout_on_the_server_and_the_notebook_lead_to_each_other(page, cours
     opened.value.get_by_role("link", name="3.5").click()
     expect_at(opened.value, "Fourth")
     linked = Lesson(opened.value, course, "work/en/03_lesson.ipynb")
-    run = opened.value.get_by_role("button", name=WORDS["run_needed"].format(count=2, address="3.5"))
+    run = opened.value.get_by_role("button", name=WORDS["run_needed"].format(count=3, address="3.5"))
     expect(run).to_be_visible()
     expect_idle(opened.value)
     expect(linked.prompt("two")).to_have_text("[ ]:")  # a link runs nothing

@@ -5,7 +5,7 @@ import { needsOf } from "./needs.js";
 import { onTurn, shownSection } from "./stage.js";
 import { goOn, stepPastLines } from "./turn.js";
 
-const HIDDEN = ".reveal-skip, aside, .fragment:not(.visible)";
+const HIDDEN = ".reveal-skip, aside, .fragment:not(.visible), .lm-mod-hidden"; // the last: below a folded heading
 
 /** The code cells that the class sees, in their order. */
 function seenCells(notebook) {
