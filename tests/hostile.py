@@ -219,7 +219,8 @@ def folded(traps: Traps) -> NotebookNode:
 @hostile
 def step(traps: Traps) -> NotebookNode:
     """A step that needs folded cells, and some that are in its metadata alone; opened at that step."""
-    made = notebook(unseen(traps.python("needed"), "needed"))
+    text = new_markdown_cell("I think that heads differ.")
+    made = notebook(text, unseen(traps.python("needed"), "needed"))
     step = {"address": "3.1", "is_optional": False, "minutes": 1, "needs": ["needed", "deleted"]}
     made.cells[0].metadata["mha_step"] = step
     lost = [unseen(traps.python(name), name, *tags) for name, *tags in (("deleted",), ("setup", "setup"))]
