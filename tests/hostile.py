@@ -28,7 +28,7 @@ VEGA = "application/vnd.vega.v5+json"
 
 @dataclass
 class Traps:
-    """Knows what went off: requests that reached a local listener, and marks that code of a kernel has left."""
+    """Knows what went off: requests that reached a local listener, and marks that a kernel's code left."""
 
     folder: Path  # where kernels leave their marks
     port: int
@@ -187,7 +187,7 @@ def pictures(traps: Traps) -> NotebookNode:
 </video> <audio src="{named("audio")}" autoplay></audio> <video><source src="{named("source")}"></video>
 <div style="width: 9px; height: 9px; background: url({named("background")})"></div>
 <input type="image" src="{named("input")}">"""
-    diagram = f'flowchart LR\n  A["<img src=\'{named("mermaid")}\' width=\'9\'>"] --> B'
+    diagram = f"flowchart LR\n  A[\"<img src='{named('mermaid')}' width='9'>\"] --> B"
     return notebook(
         new_markdown_cell(html),
         new_markdown_cell(f"![a figure]({named('markdown')})\n\n```mermaid\n{diagram}\n```"),
@@ -226,7 +226,11 @@ def lay(place: Path, traps: Traps, names: Iterator[str] | None = None) -> None:
     beside[".ipython/profile_default/startup/00.py"] = traps.python("startup")
     beside["hostile.pth"] = f"import sys; {traps.python('pth')}\n"
     beside["matplotlibrc"] = "backend: module://matplotlib\n"
-    kernel = {"argv": [sys.executable, "-c", traps.python("kernel")], "display_name": "x", "language": "python"}
+    kernel = {
+        "argv": [sys.executable, "-c", traps.python("kernel")],
+        "display_name": "x",
+        "language": "python",
+    }
     for where in ("", "kernels/python3/", "share/jupyter/kernels/python3/", ".jupyter/kernels/python3/"):
         beside[f"{where}kernel.json"] = json.dumps(kernel)
     overrides = json.dumps({"@jupyterlab/apputils-extension:sanitizer": {"allowedSchemes": ["javascript"]}})

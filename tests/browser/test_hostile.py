@@ -23,7 +23,9 @@ INSTALLED = pytest.mark.skipif(find_spec("notebook") is None, reason="Notebook 7
 VIEWS = ["lab", "rise", pytest.param("notebooks", marks=INSTALLED)]
 CELL = ".jp-Notebook .jp-Cell"
 # What a notebook offers to click. A link to elsewhere names where it leads.
-OFFERED = f"{CELL} :is(.jp-MarkdownOutput, .jp-OutputArea-output) :is(a:not([href^=http]), button, input, summary)"
+OFFERED = (
+    f"{CELL} :is(.jp-MarkdownOutput, .jp-OutputArea-output) :is(a:not([href^=http]), button, input, summary)"
+)
 # Everything before it in the page, such as an error of a picture, has asked the listener by then.
 LAST = "async (address) => { await fetch(address, { mode: 'no-cors' }) }"
 
@@ -120,6 +122,8 @@ def test_without_this_defence_something_runs(browser, traps, tmp_path, defence):
     before = file.read_text(encoding="utf-8")
     assert defence.piece in before
     file.write_text(before.replace(defence.piece, defence.replacement), encoding="utf-8")
-    with served(tmp_path / "handed-in", tmp_path / "home", tmp_path / "library") as server:
-        with opened(browser, server, name, view):
-            eventually(traps.sprung, "a trap that goes off")
+    with (
+        served(tmp_path / "handed-in", tmp_path / "home", tmp_path / "library") as server,
+        opened(browser, server, name, view),
+    ):
+        eventually(traps.sprung, "a trap that goes off")

@@ -94,7 +94,9 @@ PICTURE = '<img src="data:image/svg+xml;base64,PHN2Zy8+" alt="&quot;&gt;">'
         ({"text/latex": "$x$", "image/png": "aGk="}, {"text/latex": "$x$", "image/png": "aGk="}, False),
     ],
 )
-def test_outputs_that_may_run_code_are_withheld_plots_are_pictures_and_both_stay(server, data, shown, is_less):
+def test_outputs_that_may_run_code_are_withheld_plots_are_pictures_and_both_stay(
+    server, data, shown, is_less
+):
     about = {"image/svg+xml": {"alt": '">'}}
     output = new_output("display_data", data=data, metadata=about | {WITHHELD: VEGA})
     name = server.lay(cells=[new_code_cell("1", outputs=[output], metadata={"trusted": True})])

@@ -22,7 +22,9 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_beside_it(tmp_path, 
     assert file.read_text() == "old"
 
 
-def test_a_file_for_one_person_is_never_readable_by_others_not_even_while_it_is_written(tmp_path, monkeypatch):
+def test_a_file_for_one_person_is_never_readable_by_others_not_even_while_it_is_written(
+    tmp_path, monkeypatch
+):
     modes, replace = [], os.replace
 
     def look(beside, path):
