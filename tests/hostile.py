@@ -15,7 +15,9 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import anywidget
 import nbformat
+from ipywidgets.embed import dependency_state, embed_data
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
@@ -26,7 +28,7 @@ VEGA = "application/vnd.vega.v5+json"
 
 @dataclass
 class Traps:
-    """Knows what went off: requests that reached a local listener, and marks that code of a kernel has left."""
+    """Knows what went off: requests that reached a local listener, and marks that a kernel's code left."""
 
     folder: Path  # where kernels leave their marks
     port: int
@@ -95,8 +97,7 @@ class Defence:
 TRUST, DECK = "shared/withheld.js", "deck/jupyterlab.js"
 SERVER = "settings/jupyter_server_config.py"
 DEFENCES = [
-    Defence("outputs", SERVER, "if data.keys() <= INERT:", "if True:", ("outputs.ipynb", "lab")),
-    Defence("outputs-deck", SERVER, "if data.keys() <= INERT:", "if True:", ("outputs.ipynb", "rise")),
+    Defence("outputs", SERVER, "if data.keys() <= INERT:", "if True:", ("outputs.ipynb", "rise")),
     Defence("state", SERVER, "not trusted:", "False:", ("widget.ipynb", "lab")),
     Defence("path", SERVER, '= "1"', '= ""', ("folder.ipynb", "lab")),
     Defence("policy", SERVER, '"; ".join(POLICY)', '""', ("pictures.ipynb", "rise")),
@@ -110,12 +111,14 @@ DEFENCES = [
 
 
 def notebook(*cells: NotebookNode, **metadata: object) -> NotebookNode:
-    """A student's copy of a lesson, in which these cells stand under a heading."""
+    """A student's copy of a lesson: a heading and these cells, each on its slide."""
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     identity = {"lesson": "03_multi_head_attention", "language": "en", "kind": "student"}
     common = {"kernelspec": kernel, "mha": identity, "rise": {"theme": "white"}}
     made: NotebookNode = new_notebook(cells=[new_markdown_cell("# Anna's homework"), *cells])
     made.metadata.update(common | metadata)
+    for cell in made.cells:
+        cell.metadata.setdefault("slideshow", {"slide_type": "slide"})
     return made
 
 
@@ -169,15 +172,15 @@ def outputs(traps: Traps) -> NotebookNode:
 
 @hostile
 def widget(traps: Traps) -> NotebookNode:
-    script = f"{traps.script('widget')}; export default {{ render() {{}} }}"
-    names = {"_model_module": "anywidget", "_model_name": "AnyModel", "_model_module_version": "~0.11.*"}
-    names |= {"_view_module": "anywidget", "_view_name": "AnyView", "_view_module_version": "~0.11.*"}
-    model = {"model_module": "anywidget", "model_name": "AnyModel", "model_module_version": "~0.11.*"}
-    model["state"] = names | {"_esm": script, "_anywidget_id": "homework.Plot"}  # type: ignore[assignment]
+    class Plot(anywidget.AnyWidget):
+        _esm = f"{traps.script('widget')}; export default {{ render() {{}} }}"
+
+    plot = Plot()
+    state = embed_data([plot], state=dependency_state([plot], drop_defaults=False))["manager_state"]
     overlay = f'<img src="nowhere" onerror="{traps.script("overlay")}">'
     return notebook(
-        stored({VIEW: {"model_id": "w", "version_major": 2, "version_minor": 0}}),
-        widgets={STATE: {"state": {"w": model}, "version_major": 2, "version_minor": 0}},
+        stored({VIEW: {"model_id": plot.model_id, "version_major": 2, "version_minor": 0}}),
+        widgets={STATE: state},
         rise={"theme": "white", "overlay": overlay, "header": overlay},
     )
 

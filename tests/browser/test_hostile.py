@@ -49,8 +49,11 @@ def served(folder: Path, home: Path, library: Path = ROOT) -> Iterator[JupyterSe
         process.wait()
 
 
-def visit(browser: Browser, server: JupyterServer, name: str, view: str, traps: hostile.Traps) -> None:
-    """Open a hostile file, do what a curious reader does, save it, and wait until it is quiet."""
+@contextmanager
+def opened(
+    browser: Browser, server: JupyterServer, name: str, view: str, traps: hostile.Traps
+) -> Iterator[Page]:
+    """A hostile file, once it is drawn and its kernel, which restores its widgets, is there."""
 
     def refuse(dialog: Dialog) -> None:
         if dialog.type == "confirm":
@@ -60,35 +63,41 @@ def visit(browser: Browser, server: JupyterServer, name: str, view: str, traps: 
     with new_page(browser) as page:
         page.on("dialog", refuse)
         page.goto(f"{server.address(view, name)}&reset&step=3.1")
-        if name.endswith(".ipynb"):
-            read(page)
-        else:
+        if not name.endswith(".ipynb"):
             expect(page.locator(".jp-Document, .jp-FileEditor, .jp-Dialog").first).to_be_visible()
-        become_quiet(page, server, traps)
+        else:
+            expect(page.locator(CELL).get_by_role("heading").first).to_be_visible()
+            eventually(lambda: rests(server), "a kernel that rests")
+        if view == "rise":
+            expect(page.locator("body")).to_have_attribute("data-deck", "ready")
+        yield page
 
 
-def read(page: Page) -> None:
+def rests(server: JupyterServer) -> bool:
+    with urllib.request.urlopen(f"{server.url}/api/kernels?token={server.token}") as answer:
+        states = {kernel["execution_state"] for kernel in json.load(answer)}
+    return states == {"idle"}
+
+
+def read(page: Page, view: str) -> None:
+    """Do in a notebook what a curious reader does, and save it."""
     expect(page.locator(".mha-withheld, .mha-progress").first).to_be_visible()
-    heading = page.locator(CELL).get_by_role("heading").first
-    heading.click(force=True)  # it hits whatever lies over it
+    page.locator(CELL).get_by_role("heading").first.click(force=True)  # it hits whatever lies over it
     page.keyboard.press("Shift+Enter")
     page.keyboard.press("Shift+Enter")
     for number in range(count_of(page.locator(OFFERED))):
         page.locator(OFFERED).nth(number).dispatch_event("click")
     page.keyboard.press("Escape")  # JupyterLab asks whether a button may run its command
+    if view == "rise":  # which saves only what has changed
+        page.keyboard.press("Control+s")
+        return
     with page.expect_response(lambda answer: saves(answer.request)):
         page.keyboard.press("Control+s")
 
 
 def become_quiet(page: Page, server: JupyterServer, traps: hostile.Traps) -> None:
-    """Wait until kernels rest and the page has asked for all that it was going to ask for."""
-    address = f"{server.url}/api/kernels?token={server.token}"
-
-    def rest() -> bool:
-        with urllib.request.urlopen(address) as answer:
-            return all(kernel["execution_state"] == "idle" for kernel in json.load(answer))
-
-    eventually(rest, "kernels at rest")
+    """Wait until the kernels rest and the page has asked for all that it was going to ask for."""
+    eventually(lambda: rests(server), "kernels that rest")
     answer_of(page, LAST, traps.address("last"))
     eventually(lambda: "/last" in traps.asked, "the last request")
     traps.asked = [path for path in traps.asked if path != "/last"]
@@ -99,13 +108,15 @@ def become_quiet(page: Page, server: JupyterServer, traps: hostile.Traps) -> Non
 def test_nothing_runs_because_somebody_looked(browser, traps, tmp_path, view):
     place = tmp_path / "handed-in"
     hostile.lay(place, traps)
-    opened = [f"{name}.ipynb" for name in hostile.HOSTILE]
-    if view == "lab":
-        opened += ["plot.vg", "plot.vl"]
+    names = [f"{name}.ipynb" for name in hostile.HOSTILE]
+    names += ["plot.vg", "plot.vl"] if view == "lab" else []
     for _ in ("as it was handed in", "as it was saved"):
         with served(place, tmp_path / "home") as server:
-            for name in opened:
-                visit(browser, server, name, view, traps)
+            for name in names:
+                with opened(browser, server, name, view, traps) as page:
+                    if name.endswith(".ipynb"):
+                        read(page, view)
+                        become_quiet(page, server, traps)
                 assert traps.sprung() == set(), name
 
 
@@ -120,6 +131,8 @@ def test_without_this_defence_something_runs(browser, traps, tmp_path, defence):
     before = file.read_text(encoding="utf-8")
     assert defence.piece in before
     file.write_text(before.replace(defence.piece, defence.replacement), encoding="utf-8")
-    with served(tmp_path / "handed-in", tmp_path / "home", tmp_path / "library") as server:
-        visit(browser, server, name, view, traps)
+    with (
+        served(tmp_path / "handed-in", tmp_path / "home", tmp_path / "library") as server,
+        opened(browser, server, name, view, traps),
+    ):
         eventually(traps.sprung, "a trap that goes off")

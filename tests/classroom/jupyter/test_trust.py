@@ -79,6 +79,40 @@ def test_what_would_run_is_withheld_and_stays_in_the_file_unsigned(server, metad
         assert server.on_disk(name) == {"widgets": NO_WIDGETS} | metadata
 
 
+VEGA = {"application/vnd.vega.v5+json": {"signals": []}, "text/plain": "a chart"}
+PLOT = {"image/svg+xml": "<svg/>", "text/plain": "<Figure>"}
+PICTURE = '<img src="data:image/svg+xml;base64,PHN2Zy8+" alt="&quot;&gt;">'
+
+
+@pytest.mark.parametrize(
+    ("data", "shown", "is_less"),
+    [
+        (VEGA, {"text/plain": "a chart"}, True),
+        ({"Text/HTML": "<script>"}, {}, True),
+        (PLOT, {"text/plain": "<Figure>", "text/html": PICTURE}, False),
+        (PLOT | {"text/html": "<p>"}, {"text/plain": "<Figure>", "text/html": "<p>"}, False),
+        ({"text/latex": "$x$", "image/png": "aGk="}, {"text/latex": "$x$", "image/png": "aGk="}, False),
+    ],
+)
+def test_outputs_that_may_run_code_are_withheld_plots_are_pictures_and_both_stay(
+    server, data, shown, is_less
+):
+    about = {"image/svg+xml": {"alt": '">'}}
+    output = new_output("display_data", data=data, metadata=about | {WITHHELD: VEGA})
+    name = server.lay(cells=[new_code_cell("1", outputs=[output], metadata={"trusted": True})])
+    for source in ("one", "two"):
+        page = server.open(name)
+        assert page["cells"][0]["outputs"][0]["data"] == shown
+        assert page["metadata"] == ({WITHHELD: {}} if is_less else {})
+        page["cells"][0]["source"] = source
+        server.save(name, page)
+        kept = nbformat.read(server.folder / name, 4)
+        assert kept.cells[0].outputs == [new_output("display_data", data=data, metadata=about)]
+        assert not server.manager.notary.check_signature(kept)
+    asyncio.run(server.manager.trust_notebook(name))
+    assert server.open(name)["cells"][0]["outputs"][0]["data"] == data
+
+
 @pytest.mark.parametrize("metadata", [{}, {"widgets": NO_WIDGETS}, {"rise": {"theme": "white"}}, {"rise": 3}])
 def test_where_nothing_would_run_the_page_knows_that_nobody_trusts_it_and_a_save_does_not(server, metadata):
     name = server.lay(**metadata)
@@ -194,6 +228,8 @@ from jupyter_server.serverapp import ServerApp
 server = ServerApp()
 server.load_config_file()
 assert server.contents_manager_class.__name__ == "CarefulContentsManager"
+spec = server.kernel_spec_manager_class().get_kernel_spec("python3")
+assert spec.env["PYTHONSAFEPATH"] == "1"
 assert "torch" not in sys.modules
 """
     environment = os.environ | {"JUPYTER_CONFIG_PATH": str(SETTINGS)}

@@ -83,7 +83,7 @@ class CarefulContentsManager(AsyncLargeFileManager):
 
 
 class CarefulKernelSpecManager(KernelSpecManager):
-    """Start no kernel with its folder among the places from which it imports: it imports before a cell runs."""
+    """Keep a kernel's folder off the path from which it imports: it imports before any cell runs."""
 
     def get_kernel_spec(self, kernel_name: str) -> KernelSpec:
         spec = super().get_kernel_spec(kernel_name)
