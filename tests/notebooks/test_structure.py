@@ -1,7 +1,6 @@
 """The form of every lesson, in every language, before it runs: slide by slide, cell by cell."""
 
 import ast
-import json
 import re
 from itertools import pairwise
 
@@ -21,7 +20,7 @@ from mha_lib.classroom.lesson.slides import (
     source,
 )
 from mha_lib.classroom.lesson.translations import out_of_step
-from mha_lib.classroom.lesson.working_copy import FOLDED, for_students
+from mha_lib.classroom.lesson.working_copy import FOLDED, prepare_for_students
 from mha_lib.classroom.pages.handout.notebook import STUDENT, read_notebook
 from mha_lib.classroom.pages.handout.page import HandoutPage
 from offline_notebook import among
@@ -107,7 +106,9 @@ def test_what_a_students_copy_folds_hides_optional_parts_alone(lesson):
     optional = {cell["id"] for slide in slides if slide.is_optional for cell in slide.cells}
     hidden_below, level = None, 0
     folded = []
-    for cell in json.loads(for_students(lesson.read_bytes(), solutions=True))["cells"]:
+    notebook = read_lesson(lesson)
+    prepare_for_students(notebook, solutions=True)
+    for cell in notebook["cells"]:
         heading = re.search(r"^(#+) ", source(cell), re.M) if cell["cell_type"] == "markdown" else None
         if heading and len(heading[1]) <= level:
             hidden_below, level = None, 0

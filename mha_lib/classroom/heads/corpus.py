@@ -14,8 +14,8 @@ from mha_lib.classroom.heads.parts import Trace, own_modules
 from mha_lib.classroom.heads.shares import through_norm
 from mha_lib.classroom.heads.table import HeadTable, mean_and_spread
 from mha_lib.classroom.heads.texts import Batch, batches, padded_texts, real_tokens, texts_in
-from mha_lib.classroom.lesson.cells import Line
 from mha_lib.classroom.lesson.language import words_here
+from mha_lib.classroom.lesson.shell import Line
 
 REMOVALS = ("zero", "mean")
 

@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from copy import deepcopy
-from functools import wraps
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -28,10 +28,9 @@ from mha_lib.classroom.lesson.language import (
     source_root,
     words_in,
 )
-from mha_lib.classroom.lesson.lessons import RECORD, CourseError, hands_out_solutions, list_languages
+from mha_lib.classroom.lesson.lessons import RECORD, CourseError, hands_out_solutions, list_languages, setting
 from mha_lib.classroom.lesson.needs import needed_by
 from mha_lib.classroom.lesson.prepare import FOR_AUTHORS, WORDS_OF_DECK, prepare_lessons
-from mha_lib.classroom.lesson.qr_code import write_qr_code
 from mha_lib.classroom.lesson.slides import (
     STEP,
     addresses_of,
@@ -48,6 +47,7 @@ GUESS = (
 ORIGINAL = "mha_original"  # in a copy's metadata: its cells as they were when it was made
 CHOICE = ".language"  # in work/: the language of the last session
 FOLDED = "jp-MarkdownHeadingCollapsed"  # in a heading's metadata: JupyterLab folds what lies below it
+QR_CODE = "handouts.svg"  # beside a deck, whose title slide shows it: jupyter/deck/static/course.js
 FOR_DECKS = ("course.css", COURSE, WORDS_OF_DECK)  # beside the lessons, and in no student's copy
 NO_NOTEBOOK = (ValueError, KeyError, TypeError)  # reading a half-written file raises one of these
 
@@ -76,7 +76,8 @@ def make_working_copy(
                     messages.append(unreadable)  # its notes and solutions can't be told from the rest
                     continue
                 edition = fingerprint(content)[:12]
-                content = as_copy(for_students(content, solutions), kind=STUDENT, edition=edition)
+                says = partial(identified, kind=STUDENT, edition=edition)
+                content = changed(content, partial(prepare_for_students, solutions=solutions), says)
             if beside := bring_up_to_date(work / name, content, record):
                 what = "kept" if is_readable(work / name) else "broken"
                 messages.append(say(root, language, what, work / name, beside))
@@ -102,20 +103,19 @@ def make_deck_copy(
         for source_file, content in released:
             name = source_file.name
             mine = work / name
-            if name.endswith(".ipynb") and name != lesson and fault_of(source_file, language):
+            is_other_deck = mine.suffix == ".ipynb" and name != lesson
+            if is_other_deck and (mine.exists() or fault_of(source_file, language)):
                 continue
-            if mine.exists() and mine.suffix == ".ipynb" and name != lesson:
-                continue
-            if mine.exists() and deck_fingerprint(mine.read_bytes()) != record.get(name):
+            has_changes = mine.exists() and deck_fingerprint(mine.read_bytes()) != record.get(name)
+            if has_changes:
                 if is_readable(mine) and not begins_afresh(mine):
-                    write_whole(mine, without_outputs(mine.read_bytes()))
+                    write_whole(mine, changed(mine.read_bytes(), clear_outputs))
                     messages.append(say(root, language, "own_deck", mine, mine))
                     continue
                 aside = mine.rename(next(free for free in names_beside(mine, "mine") if not free.exists()))
                 messages.append(say(root, language, "set_aside", mine, aside))
-            edition = fingerprint(content)[:12]
-            content = without_outputs(content)  # an author may have left some
-            content = as_copy(content, kind=DECK, edition=edition)
+            says = partial(identified, kind=DECK, edition=fingerprint(content)[:12])
+            content = changed(content, clear_outputs, says)  # an author may have left outputs
             write_whole(mine, content)
             record[name] = deck_fingerprint(content)
     return work, messages
@@ -164,27 +164,34 @@ def fault_of(lesson: Path, language: str) -> str:
     return ""
 
 
-def of_notebooks(change: Callable[..., None]) -> Callable[..., bytes]:
-    """Let a change of a notebook take and return the content of a file; one that is no notebook stays."""
+def write_qr_code(lessons: Path, deck: Path) -> None:
+    """Draw the address of the handouts, which ``course.json`` names, as a QR code into the deck's folder.
 
-    @wraps(change)
-    def changed(content: bytes, *choices: Any, **named: Any) -> bytes:
-        try:
-            notebook = json.loads(content)
-            change(notebook, *choices, **named)
-        except NO_NOTEBOOK:
-            return content
-        return as_json(notebook).encode()
+    It is drawn when the deck is made, so a lecture needs no network for it. Without an address a code that
+    was drawn before is removed.
+    """
+    address = setting(lessons, "handouts")
+    if not address:
+        (deck / QR_CODE).unlink(missing_ok=True)
+        return
+    import segno  # here: only a deck needs it
 
-    return changed
-
-
-as_copy = of_notebooks(identified)  # lets the copy of a lesson say what it is
+    segno.make(address, micro=False).save(str(deck / QR_CODE), scale=8, light="white")
 
 
-@of_notebooks
-def for_students(notebook: Any, solutions: bool) -> None:
-    """A lesson as a student gets it: without notes, and with the optional parts that have code folded.
+def changed(content: bytes, *changes: Callable[[Any], None]) -> bytes:
+    """The content of a notebook's file after these changes of the notebook; any other content stays."""
+    try:
+        notebook = json.loads(content)
+        for change in changes:
+            change(notebook)
+    except NO_NOTEBOOK:
+        return content
+    return as_json(notebook).encode()
+
+
+def prepare_for_students(notebook: Any, solutions: bool) -> None:
+    """Make a lesson what a student gets: without notes, and with the optional parts that have code folded.
 
     ``solutions``: whether they stay in it, each in a folded cell.
 
@@ -212,9 +219,8 @@ def for_students(notebook: Any, solutions: bool) -> None:
     notebook["metadata"][ORIGINAL] = {"cells": deepcopy(notebook["cells"])}
 
 
-@of_notebooks
-def with_guesses(notebook: Any, former: bytes) -> None:
-    """The copy of a new edition, with what the student has guessed in the former one."""
+def take_guesses(notebook: Any, former: bytes) -> None:
+    """Bring what the student has guessed in the former edition into the copy of a new one."""
     cells = json.loads(former)["cells"]
     guesses = {cell["id"]: cell["metadata"][GUESS] for cell in cells if GUESS in cell["metadata"]}
     for cell in notebook["cells"]:
@@ -222,9 +228,8 @@ def with_guesses(notebook: Any, former: bytes) -> None:
             cell["metadata"][GUESS] = guesses[cell["id"]]
 
 
-@of_notebooks
-def without_outputs(notebook: Any) -> None:
-    """A lesson as it is before it runs."""
+def clear_outputs(notebook: Any) -> None:
+    """Make a lesson as it is before it runs."""
     for cell in notebook["cells"]:
         if cell["cell_type"] == "code":
             cell |= {"outputs": [], "execution_count": None}
@@ -252,11 +257,14 @@ def bring_up_to_date(mine: Path, content: bytes, record: dict[str, str]) -> Path
     new, former = fingerprint(content), record.get(mine.name)
     current = fingerprint(mine.read_bytes()) if mine.exists() else None
     record[mine.name] = new
+    is_new_edition, has_changes = former != new, current != former
     if current is None:
         write_whole(mine, content)
-    elif current == former != new:
-        write_whole(mine, with_guesses(content, mine.read_bytes()))
-    elif current != new and (former != new or not is_readable(mine)):
+    elif current == new:
+        return None
+    elif not has_changes:
+        write_whole(mine, changed(content, partial(take_guesses, former=mine.read_bytes())))
+    elif is_new_edition or not is_readable(mine):
         names = names_beside(mine, "new")
         beside = next(name for name in names if not name.exists() or record.get(name.name) == new)
         if not beside.exists():

@@ -19,7 +19,7 @@ from mha_lib.classroom.lesson.slides import (
 )
 from mha_lib.classroom.pages import page
 from mha_lib.classroom.pages.build import Build
-from mha_lib.classroom.pages.cells import cleaner_for
+from mha_lib.classroom.pages.cleaner import cleaner_for
 from mha_lib.classroom.pages.hands import Show, hands_file, newest_shows
 from offline_notebook import inside, plain, to_html
 

@@ -300,3 +300,14 @@ def test_a_language_with_figure_words_has_figures_of_its_own_beside_its_lessons(
 def test_lesson_is_found_by_number_name_and_path(root, name, monkeypatch):
     monkeypatch.chdir(root)
     assert find_lesson(name, list_lessons(root, "en")).name == "03_three.ipynb"
+
+
+def test_the_address_of_the_handouts_is_drawn_as_a_qr_code_on_white_as_long_as_it_is_named(tmp_path):
+    (tmp_path / "course.json").write_text('{"handouts": "https://example.org/attention"}')
+    working_copy.write_qr_code(tmp_path, tmp_path)
+    drawing = (tmp_path / "handouts.svg").read_text()
+    assert drawing.startswith("<?xml")
+    assert 'fill="#fff"' in drawing, "a code on a dark slide is not read"
+    (tmp_path / "course.json").unlink()
+    working_copy.write_qr_code(tmp_path, tmp_path)
+    assert not (tmp_path / "handouts.svg").exists()

@@ -26,7 +26,7 @@ from mha_lib.classroom.lesson.slides import (
     slide_type,
 )
 from mha_lib.classroom.pages import page
-from mha_lib.classroom.pages.cells import cleaner_for
+from mha_lib.classroom.pages.cleaner import cleaner_for
 from mha_lib.classroom.pages.handout.notebook import (
     cells_for,
     describe,
