@@ -15,6 +15,7 @@ from pathlib import Path
 from mha_lib.classroom.lesson import CourseError, list_lessons
 from mha_lib.classroom.lesson.files import digest, write_whole
 from mha_lib.classroom.lesson.grammar import has_role
+from mha_lib.classroom.lesson.reading import read_lesson
 from mha_lib.classroom.lesson.slides import source
 
 LOWEST = 19  # of all priorities that a process may give itself
@@ -44,7 +45,6 @@ async def train(root: Path, language: str) -> None:
     # The server, which needs none of these, would open 2 seconds later.
     from mha_lib.classroom.pages.build import Progress
     from mha_lib.classroom.pages.execution import execute
-    from mha_lib.classroom.pages.handout.notebook import read_notebook
     from mha_lib.classroom.trainings.fingerprint import edition
     from mha_lib.classroom.trainings.kept import FOLDER
 
@@ -54,7 +54,7 @@ async def train(root: Path, language: str) -> None:
         return
     for lesson in lessons:
         with suppress(CourseError):
-            notebook = read_notebook(lesson, lesson)
+            notebook = read_lesson(lesson).copy()
             notebook.cells = [cell for cell in notebook.cells if has_role(cell, "setup")]
             if any(re.search(r"\btrain", source(cell)) for cell in notebook.cells):
                 await execute(notebook, lesson, 1, Progress())

@@ -31,12 +31,12 @@ from mha_lib.classroom.lesson.language import (
 from mha_lib.classroom.lesson.lessons import RECORD, CourseError, hands_out_solutions, list_languages, setting
 from mha_lib.classroom.lesson.needs import needed_by
 from mha_lib.classroom.lesson.prepare import FOR_AUTHORS, WORDS_OF_DECK, prepare_lessons
+from mha_lib.classroom.lesson.reading import as_file, lesson_of, read_lesson
 from mha_lib.classroom.lesson.slides import (
     STEP,
     addresses_of,
     is_for_instructors,
     is_notes,
-    read_lesson,
     read_stacks,
     without_exercises,
 )
@@ -72,12 +72,12 @@ def make_working_copy(
             if name in FOR_DECKS:
                 continue
             if name.endswith(".ipynb"):
-                if unreadable := fault_of(source_file, language):
-                    messages.append(unreadable)  # its notes and solutions can't be told from the rest
+                change = partial(prepare_for_students, solutions=solutions)
+                try:
+                    content = copy_of(source_file, content, STUDENT, change)
+                except CourseError as error:
+                    messages.append(error.said_in(language))  # its notes can't be told from the rest
                     continue
-                edition = fingerprint(content)[:12]
-                says = partial(identified, kind=STUDENT, edition=edition)
-                content = changed(content, partial(prepare_for_students, solutions=solutions), says)
             if beside := bring_up_to_date(work / name, content, record):
                 what = "kept" if is_readable(work / name) else "broken"
                 messages.append(say(root, language, what, work / name, beside))
@@ -103,9 +103,13 @@ def make_deck_copy(
         for source_file, content in released:
             name = source_file.name
             mine = work / name
-            is_other_deck = mine.suffix == ".ipynb" and name != lesson
-            if is_other_deck and (mine.exists() or fault_of(source_file, language)):
-                continue
+            if mine.suffix == ".ipynb":
+                if name != lesson and mine.exists():
+                    continue
+                try:
+                    content = copy_of(source_file, content, DECK, clear_outputs)  # an author left some
+                except CourseError:  # of another deck, which says so when it is asked for
+                    continue
             has_changes = mine.exists() and deck_fingerprint(mine.read_bytes()) != record.get(name)
             if has_changes:
                 if is_readable(mine) and not begins_afresh(mine):
@@ -114,8 +118,6 @@ def make_deck_copy(
                     continue
                 aside = mine.rename(next(free for free in names_beside(mine, "mine") if not free.exists()))
                 messages.append(say(root, language, "set_aside", mine, aside))
-            says = partial(identified, kind=DECK, edition=fingerprint(content)[:12])
-            content = changed(content, clear_outputs, says)  # an author may have left outputs
             write_whole(mine, content)
             record[name] = deck_fingerprint(content)
     return work, messages
@@ -155,13 +157,12 @@ def editions(root: Path, language: str, work: Path) -> list[tuple[Path, bytes]]:
     return list(contents.items())
 
 
-def fault_of(lesson: Path, language: str) -> str:
-    """Why a lesson can't be read, as a message for the user; "" for one that can."""
-    try:
-        read_lesson(lesson)
-    except CourseError as error:
-        return error.said_in(language)
-    return ""
+def copy_of(lesson: Path, content: bytes, kind: str, change: Callable[[Any], None]) -> bytes:
+    """The copy of a lesson whose file holds this content, after a change; the copy says what it is."""
+    notebook = lesson_of(lesson, content).copy()
+    change(notebook)
+    identified(notebook, kind=kind, edition=fingerprint(content)[:12])
+    return as_file(notebook).encode()
 
 
 def write_qr_code(lessons: Path, deck: Path) -> None:

@@ -9,13 +9,10 @@ from markupsafe import Markup
 
 from mha_lib.classroom.lesson import language_in
 from mha_lib.classroom.lesson.files import write_whole
-from mha_lib.classroom.lesson.grammar import identity_of
+from mha_lib.classroom.lesson.reading import Lesson, read_lesson
 from mha_lib.classroom.lesson.slides import (
     Slide,
     core_minutes,
-    read_lesson,
-    read_slides,
-    title_of,
 )
 from mha_lib.classroom.pages import page
 from mha_lib.classroom.pages.build import Build
@@ -35,21 +32,20 @@ def write_notes(root: Path, lessons: list[Path], folder: Path | None = None) -> 
     with build.attempt(counts.name):
         shows = newest_shows(counts)
     with build.until_ctrl_c():
-        for lesson in lessons:
-            with build.attempt(lesson):
-                notebook = read_lesson(lesson)
-                slides, identity = read_slides(notebook["cells"]), identity_of(notebook)
-                file = build.folder / build.language / f"{lesson.stem}.html"
-                hands = shows.get(identity.lesson, {}) if identity else {}
-                write_whole(file, notes_page(lesson, slides, hands, build))
-                build.wrote(file, about=total(slides, words))
+        for source in lessons:
+            with build.attempt(source):
+                lesson = read_lesson(source)
+                file = build.folder / build.language / f"{lesson.name}.html"
+                hands = shows.get(lesson.identity.lesson, {}) if lesson.identity else {}
+                write_whole(file, notes_page(lesson, hands, build))
+                build.wrote(file, about=total(lesson.slides, words))
     return build.end()
 
 
-def notes_page(lesson: Path, slides: list[Slide], shows: Mapping[str, Show], build: Build) -> str:
-    words = build.words["notes"]
-    title = plain(to_html(title_of(read_lesson(lesson), lesson.stem), escape=True))
-    cleaner = cleaner_for(lesson.parent, build.language, build.warn_of(lesson.stem))
+def notes_page(lesson: Lesson, shows: Mapping[str, Show], build: Build) -> str:
+    words, slides = build.words["notes"], lesson.slides
+    title = plain(to_html(lesson.title, escape=True))
+    cleaner = cleaner_for(lesson.folder, build.language, build.warn_of(lesson.name))
 
     def rendered(*sources: str) -> Markup:
         return Markup("".join(inside(cleaner.clean(cleaner.markdown(source))) for source in sources))

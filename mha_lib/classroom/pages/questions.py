@@ -10,7 +10,7 @@ from mha_lib.classroom.lesson import language_in
 from mha_lib.classroom.lesson.files import write_whole
 from mha_lib.classroom.lesson.language import lesson_folder, words_in
 from mha_lib.classroom.lesson.questions import FORMS, has_questions, read_key, read_questions
-from mha_lib.classroom.lesson.slides import read_lesson, read_slides
+from mha_lib.classroom.lesson.reading import read_lesson
 from mha_lib.classroom.pages import page
 from mha_lib.classroom.pages.build import Build
 
@@ -95,8 +95,7 @@ def title_of_step(root: Path, language: str, answer: dict[str, Any]) -> str:
     lesson = lesson_folder(root, language) / f"{answer['lesson']}.ipynb"
     from offline_notebook import plain, to_html  # here: it takes a second, and no student's page needs it
 
-    slides = read_slides(read_lesson(lesson)["cells"])
-    titles = {slide.cells[0].get("id"): slide.title for slide in slides if slide.cells}
+    titles = {slide.cells[0]["id"]: slide.title for slide in read_lesson(lesson).slides if slide.cells}
     return plain(to_html(titles[answer["step"]], escape=True))
 
 

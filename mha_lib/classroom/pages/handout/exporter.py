@@ -9,6 +9,7 @@ from nbformat import NotebookNode
 from traitlets import Enum
 
 from mha_lib.classroom.lesson.language import ENGLISH, words_in
+from mha_lib.classroom.lesson.reading import Lesson
 from mha_lib.classroom.pages.handout.notebook import AUDIENCES, STUDENT
 from mha_lib.classroom.pages.handout.page import HandoutPage
 from offline_notebook import among
@@ -30,5 +31,6 @@ class HandoutExporter(Exporter):
         folder = Path(metadata.get("path") or ".")
         name = str(metadata.get("name") or "notebook")
         handouts = resources.get("handouts") or {file.stem for file in folder.glob("*.html")} | {name}
-        page = HandoutPage(nb, name, folder, self.audience, self.log.warning, among(handouts))
+        lesson = Lesson(folder / f"{name}.ipynb", nb)
+        page = HandoutPage(lesson, self.audience, self.log.warning, among(handouts))
         return page.render(), resources

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from mha_lib.classroom.lesson import language_in
 from mha_lib.classroom.lesson.figures import SHARED
-from mha_lib.classroom.lesson.files import as_json
-from mha_lib.classroom.lesson.slides import read_lesson, source
+from mha_lib.classroom.lesson.reading import as_file, read_lesson
+from mha_lib.classroom.lesson.slides import source
 from mha_lib.classroom.lesson.working_copy import clear_outputs, prepare_for_students
 from mha_lib.classroom.pages.cleaner import pictures_of
 
@@ -18,7 +18,7 @@ def students_notebook(lesson: Path, solutions: bool) -> str:
 
     The figures are no attachments, for JupyterLab shows no SVG from attachments.
     """
-    notebook = read_lesson(lesson)
+    notebook = read_lesson(lesson).copy()
     clear_outputs(notebook)
     prepare_for_students(notebook, solutions)
     pictures = pictures_of(lesson.parent, language_in(lesson))
@@ -28,5 +28,5 @@ def students_notebook(lesson: Path, solutions: bool) -> str:
             text = FIGURE.sub(r"][\g<name>]", source(cell))
             figures = ((name, pictures.read(SHARED + name)) for name in names)
             data = (f"[{name}]: {figure.address}" for name, figure in figures if figure)
-            cell["source"] = "\n".join([text, "", *data]).splitlines(keepends=True)
-    return as_json(notebook)
+            cell["source"] = "\n".join([text, "", *data])
+    return as_file(notebook)
