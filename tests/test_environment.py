@@ -74,11 +74,12 @@ def printed_by(code, *arguments):
 
 
 IMPORT_LESSONS = """
+import json
 import sys
 from pathlib import Path
-from mha_lib.classroom.lesson.slides import read_lesson, source
 for lesson in sys.argv[1:]:
-    exec("".join(source(cell) for cell in read_lesson(Path(lesson))["cells"] if cell["id"] == "imports"))
+    cells = json.loads(Path(lesson).read_text(encoding="utf-8"))["cells"]
+    exec("".join(line for cell in cells if cell["id"] == "imports" for line in cell["source"]))
 import mha_lib.classroom.lesson.chinese
 mha_lib.classroom.lesson.chinese.to_traditional("")  # as the words of a lesson in traditional Chinese are
 print(*sys.modules)

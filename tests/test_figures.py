@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 import torch
 
-from mha_lib.classroom.lesson.slides import read_lesson
+from mha_lib.classroom.lesson.reading import read_lesson
 from mha_lib.classroom.look import DARK, LIGHT
 from tests.lessons import ENGLISH, TRANSLATED, name_of
 
@@ -85,7 +85,7 @@ def steps_of(figure: Path) -> int:
 
 @pytest.mark.parametrize("lesson", ENGLISH + TRANSLATED, ids=name_of)
 def test_a_lesson_says_in_how_many_steps_its_figure_comes(lesson):
-    for cell in read_lesson(lesson)["cells"]:
+    for cell in read_lesson(lesson).cells:
         shown = re.findall(r"\]\(\.\./\.\./img/(\w+\.svg)\)", "".join(cell["source"]))
         drawn = max((steps_of(FIGURES[0].parent / name) for name in shown), default=1)
         assert cell["metadata"].get("steps", 1) == drawn, cell["id"]

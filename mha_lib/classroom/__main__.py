@@ -15,8 +15,8 @@ from urllib.parse import quote
 
 from mha_lib.classroom import lesson as course
 from mha_lib.classroom.jupyter import SETTINGS, trusting_copies
-from mha_lib.classroom.lesson.cells import show_everything
 from mha_lib.classroom.lesson.language import ENGLISH, language_of_machine, words_in
+from mha_lib.classroom.lesson.shell import show_everything
 
 STOPPED = 130  # the exit status of what Ctrl-C has ended
 FIRST_SHOWN = "03"  # the lesson that is presented where none is named

@@ -14,6 +14,7 @@ from pathlib import Path
 from mha_lib.classroom.lesson import CourseError, list_lessons
 from mha_lib.classroom.lesson.files import digest, write_whole
 from mha_lib.classroom.lesson.grammar import has_role
+from mha_lib.classroom.lesson.reading import read_lesson
 
 LOWEST = 19  # of all priorities that a process may give itself
 DONE = "ahead"  # a file beside the trainings: for which lessons and which library all was trained
@@ -42,7 +43,6 @@ async def train(root: Path, language: str) -> None:
     # The server, which needs none of these, would open 2 seconds later.
     from mha_lib.classroom.pages.build import Progress
     from mha_lib.classroom.pages.execution import execute
-    from mha_lib.classroom.pages.handout.notebook import read_notebook
     from mha_lib.classroom.trainings.fingerprint import edition
     from mha_lib.classroom.trainings.kept import FOLDER
 
@@ -52,7 +52,7 @@ async def train(root: Path, language: str) -> None:
         return
     for lesson in lessons:
         with suppress(CourseError):
-            notebook = read_notebook(lesson, lesson)
+            notebook = read_lesson(lesson).copy()
             notebook.cells = [cell for cell in notebook.cells if has_role(cell, "setup")]
             if any(has_role(cell, "trains") for cell in notebook.cells):
                 await execute(notebook, lesson, 1, Progress())

@@ -6,12 +6,12 @@ from typing import Any
 from mha_lib.classroom.exercises import names_by_lesson
 from mha_lib.classroom.exercises.asserts import show_passed_asserts
 from mha_lib.classroom.exercises.kept import kept_states
-from mha_lib.classroom.lesson.cells import shell_here, show_text
 from mha_lib.classroom.lesson.chinese import is_chinese
 from mha_lib.classroom.lesson.glosses import explain_errors
 from mha_lib.classroom.lesson.language import RUNNING, speak, words_here
 from mha_lib.classroom.lesson.needs import lesson_in_route
 from mha_lib.classroom.lesson.outputs import report_metadata
+from mha_lib.classroom.lesson.shell import shell_here, show_text
 from mha_lib.classroom.pictures.plots import write_chinese
 from mha_lib.classroom.pictures.theme import follow_the_theme
 

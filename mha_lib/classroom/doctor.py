@@ -15,6 +15,7 @@ from packaging.specifiers import SpecifierSet
 from mha_lib.classroom.lesson import CourseError
 from mha_lib.classroom.lesson.files import require_writable
 from mha_lib.classroom.lesson.language import words_in
+from mha_lib.classroom.lesson.reading import read_lesson
 from mha_lib.classroom.lesson.slides import IMPORTS
 from mha_lib.classroom.pages.build import Progress
 from mha_lib.classroom.pages.execution import execute, run_until_ctrl_c
@@ -78,20 +79,19 @@ def requirements_of(*extras: str) -> Iterator[Requirement]:
 
 def check_kernel(_: Path, lesson: Path) -> str:
     """Start the lesson's kernel, and let it run a line."""
-    kernel = nbformat.read(lesson, as_version=4).metadata.kernelspec.name
+    kernel = read_lesson(lesson).notebook.metadata.kernelspec.name
     run_cells(lesson, [nbformat.v4.new_code_cell("1 + 1")])
     return str(kernel)
 
 
 def check_lesson(_: Path, lesson: Path) -> str:
     """Run the cell with which a lesson begins: it imports all that the lesson needs."""
-    cells = nbformat.read(lesson, as_version=4).cells
-    run_cells(lesson, [cell for cell in cells if cell.id == IMPORTS])
+    run_cells(lesson, [cell for cell in read_lesson(lesson).cells if cell.id == IMPORTS])
     return lesson.stem
 
 
 def run_cells(lesson: Path, cells: list[nbformat.NotebookNode]) -> None:
-    notebook = nbformat.read(lesson, as_version=4)
+    notebook = read_lesson(lesson).copy()
     notebook.cells = cells
     progress = Progress()
     progress.is_shown = False

@@ -5,7 +5,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import FrameLocator, Page, expect
 
-from mha_lib.classroom.lesson.qr_code import write_qr_code
+from mha_lib.classroom.lesson.working_copy import write_qr_code
 from tests.browser.lecture import expect_inside, foot_says, turn
 from tests.browser.new_lesson import current, lay_lesson, open_deck, press
 from tests.browser.waiting import act, answer_of, becomes, box_of, measure, until

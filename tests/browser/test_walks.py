@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from mha_lib.classroom.lesson import language_in
+from mha_lib.classroom.lesson.reading import read_lesson
 from mha_lib.classroom.pages.build import Build
 from mha_lib.classroom.pages.handout.build import address_of_run, page_of, run_lessons
-from mha_lib.classroom.pages.handout.notebook import read_notebook
 from mha_lib.classroom.pages.site import build
 from mha_lib.classroom.pages.sources import is_current
 from tests.browser.pages import ENGINES, ChromiumTab, expect_accessible, tab_in
@@ -56,7 +56,7 @@ def handout_of(kept: Path, lesson: Path) -> str:
             own_loop.submit(run_lessons, kept, [lesson], build).result()
         assert not build.end()
     names = {file.stem for file in lesson.parent.glob("*.ipynb")}
-    return with_walk(page_of(lesson, read_notebook(run, run), names, build).render())
+    return with_walk(page_of(read_lesson(lesson), read_lesson(run).copy(), names, build).render())
 
 
 def with_walk(html: str) -> str:

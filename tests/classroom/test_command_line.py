@@ -202,7 +202,8 @@ def test_translations_lists_what_is_out_of_step_and_mends_what_it_can(monkeypatc
         folder = tmp_path / "notebooks" / language
         folder.mkdir(parents=True, exist_ok=True)
         made = [{"id": name, "cell_type": "markdown", "metadata": {}, "source": text} for name, text in cells]
-        (folder / "01_heads.ipynb").write_text(json.dumps({"cells": made, "metadata": {}}))
+        whole = {"cells": made, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+        (folder / "01_heads.ipynb").write_text(json.dumps(whole))
 
     def listed(*arguments):
         status = command_line.main(["translations", *arguments])

@@ -21,7 +21,7 @@ sys.exit(command_line.mha())
 """
 FIGURE = """
 from pathlib import Path
-from mha_lib.classroom.pages.cells import pictures_of
+from mha_lib.classroom.pages.cleaner import pictures_of
 print(pictures_of(Path.cwd(), Path.cwd().name).read("../../img/masks.svg").data.decode())
 """
 OF_COURSE = "mha_lib/classroom/course"

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from torch.utils.flop_counter import FlopCounterMode
 
 from mha_lib import MultiHeadAttention, dot_product_attention, merge_heads, padding_mask, split_heads
-from mha_lib.classroom.lesson.slides import read_lesson, read_slides
+from mha_lib.classroom.lesson.reading import read_lesson
 from tests.lessons import ROOT
 
 LANGUAGES = ["en", "zh"]
@@ -376,6 +376,6 @@ def test_both_pages_ask_for_the_same_beliefs_at_other_letters_and_so_in_every_la
 @each_language
 def test_the_key_names_the_slides_that_answer_the_questions(language):
     for question in KEYS[language]:
-        slides = read_slides(read_lesson(ROOT / "notebooks" / language / question.lesson)["cells"])
+        slides = read_lesson(ROOT / "notebooks" / language / question.lesson).slides
         titles = {slide.cells[0].get("id"): slide.title for slide in slides if slide.cells}
         assert question.title == titles[question.step].replace("`", "")

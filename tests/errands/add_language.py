@@ -6,8 +6,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from mha_lib.classroom.lesson.files import as_json
-from mha_lib.classroom.lesson.slides import IMPORTS, read_lesson, source
+from mha_lib.classroom.lesson.reading import as_file, read_lesson
+from mha_lib.classroom.lesson.slides import IMPORTS, source
 from mha_lib.classroom.lesson.translations import ENGLISH_SOURCE, hash_of
 from tests.brackets import bracketed
 from tests.drawings import words_of_drawing
@@ -21,7 +21,7 @@ def make(root: Path) -> None:
     lessons, words = root / "notebooks", root / "mha_lib" / "classroom" / "words"
     shutil.copytree(lessons / "en", lessons / "fr")
     for lesson in (lessons / "fr").glob("*.ipynb"):
-        lesson.write_text(as_json(in_french(read_lesson(lesson))), encoding="utf-8")
+        lesson.write_text(as_file(in_french(read_lesson(lesson).copy())), encoding="utf-8")
     (words / "fr").mkdir()
     for file in (words / "en").glob("*.json"):
         said = bracketed(json.loads(file.read_text(encoding="utf-8")))
@@ -43,5 +43,5 @@ def in_french(notebook: Any) -> Any:
             text = re.sub("^(#+ )(?!Optional)(.+)$", r"\1⟦\2⟧", text, flags=re.MULTILINE)
         elif cell["id"] == IMPORTS:
             text = text.replace('"en")', '"fr")')
-        cell["source"] = text.splitlines(keepends=True)
+        cell["source"] = text
     return notebook

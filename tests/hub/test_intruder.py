@@ -12,7 +12,8 @@ import pytest
 from playwright.sync_api import sync_playwright
 
 from mha_lib.classroom.lesson import list_languages, prepare_lessons
-from mha_lib.classroom.lesson.slides import is_for_instructors, read_lesson, source
+from mha_lib.classroom.lesson.reading import read_lesson
+from mha_lib.classroom.lesson.slides import is_for_instructors, source
 from mha_lib.classroom.pages.browser import find_browser
 from tests.browser.engines import NEEDED
 from tests.browser.waiting import until
@@ -256,7 +257,7 @@ def test_no_file_that_a_student_can_reach_has_a_solution_or_a_note_or_a_key(hub:
     """Searched for is the longest piece of each, in all languages, as it stands in a file; one a line."""
     keys = [file.read_text("utf-8") for file in ROOT.glob("docs/*/instructors/*.md")]
     lessons = [lesson for language in list_languages(ROOT) for lesson in prepare_lessons(ROOT, language)]
-    cells = [cell for lesson in lessons for cell in read_lesson(lesson)["cells"] if is_for_instructors(cell)]
+    cells = [cell for lesson in lessons for cell in read_lesson(lesson).cells if is_for_instructors(cell)]
     hidden = [*map(source, cells), *keys]
     pieces = [re.split(r'["\\\n]', text) for text in hidden]  # a notebook's JSON escapes these
     texts = "\n".join(max(some, key=len).strip() for some in pieces)

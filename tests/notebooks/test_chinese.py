@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from mha_lib.classroom.lesson.prepare import texts_in
-from mha_lib.classroom.lesson.slides import read_lesson, source
+from mha_lib.classroom.lesson.reading import read_lesson
+from mha_lib.classroom.lesson.slides import source
 from tests.notebooks.chinese import english_runs, findings, without_code
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
@@ -19,10 +20,10 @@ each_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.s
 
 @each_lesson
 def test_keeps_numbers_formulas_and_names_and_is_written_as_chinese_is(lesson):
-    english = {cell["id"]: source(cell) for cell in read_lesson(NOTEBOOKS / "en" / lesson.name)["cells"]}
+    english = {cell["id"]: source(cell) for cell in read_lesson(NOTEBOOKS / "en" / lesson.name).cells}
     wrong = [
         f"{cell['id']}: {found}"
-        for cell in read_lesson(lesson)["cells"]
+        for cell in read_lesson(lesson).cells
         if cell["cell_type"] == "markdown"
         for found in findings(*map(figures_alike, (english[cell["id"]], source(cell))))
     ]
@@ -41,8 +42,8 @@ def test_the_terms_are_those_of_the_glossary():
     cells: Counter[str] = Counter()
     kept: Counter[str] = Counter()
     for lesson in LESSONS:
-        english = {cell["id"]: cell for cell in read_lesson(NOTEBOOKS / "en" / lesson.name)["cells"]}
-        for cell in read_lesson(lesson)["cells"]:
+        english = {cell["id"]: cell for cell in read_lesson(NOTEBOOKS / "en" / lesson.name).cells}
+        for cell in read_lesson(lesson).cells:
             if cell["cell_type"] != "markdown" or "sources" in cell["id"]:
                 continue
             said, here = without_code(source(english[cell["id"]])).lower(), without_code(source(cell))
@@ -58,7 +59,7 @@ def test_the_terms_are_those_of_the_glossary():
 def test_code_says_nothing_in_english(lesson):
     found = [
         f"{cell['id']}: {said}"
-        for cell in read_lesson(lesson)["cells"]
+        for cell in read_lesson(lesson).cells
         if cell["cell_type"] == "code"
         for text in texts_in(source(cell))
         for said in english_runs(re.sub(r"\{[^}]*\}", " ", text.strip("\"' ")))

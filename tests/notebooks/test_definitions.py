@@ -4,28 +4,28 @@ import pytest
 from nbformat.v4 import new_markdown_cell, new_notebook
 
 from mha_lib.classroom.lesson.glossary import bold_in, definitions_in, used_before_defined
-from mha_lib.classroom.lesson.slides import read_lesson
+from mha_lib.classroom.lesson.reading import Lesson, read_lesson
 from tests.lessons import ENGLISH, TRANSLATED, english_of, name_of
 
 each_lesson = pytest.mark.parametrize("lesson", ENGLISH + TRANSLATED, ids=name_of)
 
 
-def early_uses(notebook, folder):
+def early_uses(lesson):
     """The terms that a lesson uses before it defines them itself."""
-    defined_in = {one.term: [one.cell] for one in definitions_in(notebook, folder)}
-    language = notebook["metadata"]["mha"]["language"]
-    return [f"{cell}: {term}" for cell, term in used_before_defined(notebook["cells"], defined_in, language)]
+    defined_in = {one.term: [one.cell] for one in definitions_in(lesson)}
+    found = used_before_defined(lesson.cells, defined_in, lesson.language)
+    return [f"{cell}: {term}" for cell, term in found]
 
 
 @each_lesson
 def test_no_term_is_used_on_a_slide_before_its_definition(lesson):
-    assert early_uses(read_lesson(lesson), lesson.parent) == []
+    assert early_uses(read_lesson(lesson)) == []
 
 
 @pytest.mark.parametrize("lesson", TRANSLATED, ids=name_of)
 def test_a_translation_defines_its_terms_in_the_same_cells(lesson):
     each = (read_lesson(english_of(lesson)), read_lesson(lesson))
-    english, translated = ([one.where for one in bold_in(notebook["cells"], "")] for notebook in each)
+    english, translated = ([one.where for one in bold_in(lesson.slides, "")] for lesson in each)
     assert english == translated
 
 
@@ -45,5 +45,5 @@ def test_the_check_finds_uses_before_the_definition_alone(tmp_path):
         new_markdown_cell(text, id=name, metadata={"slideshow": {"slide_type": kind}})
         for name, (kind, text) in CELLS.items()
     ]
-    lesson = new_notebook(cells=cells, metadata={"mha": {"lesson": "01_x", "language": "en"}})
-    assert early_uses(lesson, tmp_path) == ["text: key", "table: key"]
+    notebook = new_notebook(cells=cells, metadata={"mha": {"lesson": "01_x", "language": "en"}})
+    assert early_uses(Lesson(tmp_path / "01_x.ipynb", notebook)) == ["text: key", "table: key"]

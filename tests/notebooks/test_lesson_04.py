@@ -5,7 +5,8 @@ import pytest
 from evidence import layers
 from evidence.layers import FOUR_HEADS, KEYS_BEFORE, MYSTERY, ONE_LAYER, TWO_LAYERS
 from evidence.tables import read_table
-from mha_lib.classroom.lesson.slides import read_lesson, source
+from mha_lib.classroom.lesson.reading import read_lesson
+from mha_lib.classroom.lesson.slides import source
 from tests.lessons import ROOT
 
 TABLE = read_table(layers.TABLE)
@@ -67,7 +68,7 @@ def said(numbers, digits, language):
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.parent.name)
 def test_each_range_over_seeds_is_that_of_its_row_and_no_other_cell_speaks_of_seeds(lesson):
     language = lesson.parent.name
-    cells = {c["id"]: source(c) for c in read_lesson(lesson)["cells"] if c["cell_type"] == "markdown"}
+    cells = {c["id"]: source(c) for c in read_lesson(lesson).cells if c["cell_type"] == "markdown"}
     assert {name for name, text in cells.items() if WORDS[language][1] in text} == {*SAID}
     for name, rows in SAID.items():
         for part, row, digits in rows:

@@ -9,7 +9,7 @@ from evidence import translator, translator_seeds
 from evidence.heads import run_cells, source_of
 from evidence.tables import read_table
 from mha_lib.classroom.lesson.grammar import has_role
-from mha_lib.classroom.lesson.slides import read_lesson
+from mha_lib.classroom.lesson.reading import read_lesson
 from tests.lessons import ROOT
 
 LESSONS = sorted(ROOT.glob("notebooks/*/05_trained_heads.ipynb"))
@@ -83,7 +83,7 @@ def told(numbers, language):
 @each_lesson
 def test_each_number_of_a_why_that_rests_on_seeds_is_measured(lesson):
     language = lesson.parent.name
-    for cell in filter(lambda cell: has_role(cell, "why"), read_lesson(lesson)["cells"]):
+    for cell in filter(lambda cell: has_role(cell, "why"), read_lesson(lesson).cells):
         text = source_of(lesson, cell["id"])
         expected = [told(TABLE[part][row], language) for part, row in TOLD.get(cell["id"], [])]
         assert [numbers for numbers in expected if numbers not in text] == [], cell["id"]

@@ -7,7 +7,8 @@ import pytest
 from evidence.heads import run_cells
 from evidence.stories import lesson_of, table_of
 from evidence.tables import read_table
-from mha_lib.classroom.lesson.slides import read_lesson, source
+from mha_lib.classroom.lesson.reading import read_lesson
+from mha_lib.classroom.lesson.slides import source
 from mha_lib.classroom.stories import tales_in
 
 LANGUAGES = ["en", "zh"]
@@ -124,7 +125,7 @@ def said(language):
 
 @each_language
 def test_the_lesson_says_what_the_table_holds(language):
-    text = "\n".join(map(source, read_lesson(lesson_of(language))["cells"]))
+    text = "\n".join(map(source, read_lesson(lesson_of(language)).cells))
     assert {name: each for name, each in said(language).items() if each not in text} == {}
 
 

@@ -8,7 +8,8 @@ from mha_lib.classroom.exercises.reports import named
 from mha_lib.classroom.lesson.grammar import has_role, tags
 from mha_lib.classroom.lesson.language import words_in
 from mha_lib.classroom.lesson.needs import can_help, needed_by
-from mha_lib.classroom.lesson.slides import IMPORTS, read_lesson, source, steps_of
+from mha_lib.classroom.lesson.reading import read_lesson
+from mha_lib.classroom.lesson.slides import IMPORTS, source, steps_of
 from tests.lessons import ENGLISH, MADE, TRANSLATED, name_of
 
 
@@ -29,7 +30,7 @@ def test_a_lesson_that_lies_alone_and_that_no_server_runs_speaks_its_language(le
 @pytest.mark.parametrize("lesson", ENGLISH, ids=name_of)
 def test_a_step_needs_no_more_than_the_setup_and_the_cells_that_its_copy_names(lesson, in_course):
     """Whoever fell behind goes to a step by its address: JupyterLab runs these before it."""
-    cells, names = read_lesson(lesson)["cells"], in_course(lesson)  # functions of the setup read them, too
+    cells, names = read_lesson(lesson).cells, in_course(lesson)  # functions of the setup read them, too
     run([cell for cell in cells if has_role(cell, "setup")], names)
     after_setup = dict(names)
     for name, step in steps_of(cells).items():

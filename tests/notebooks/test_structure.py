@@ -1,7 +1,6 @@
 """The form of every lesson, in every language, before it runs: slide by slide, cell by cell."""
 
 import ast
-import json
 import re
 from itertools import pairwise
 
@@ -10,19 +9,18 @@ import pytest
 
 from mha_lib.classroom.exercises import names_by_lesson
 from mha_lib.classroom.lesson.grammar import tags
+from mha_lib.classroom.lesson.reading import read_lesson
 from mha_lib.classroom.lesson.slides import (
     IMPORTS,
     MINUTES,
     STARTS,
     core_minutes,
-    read_lesson,
-    read_slides,
     slide_type,
     source,
 )
 from mha_lib.classroom.lesson.translations import out_of_step
-from mha_lib.classroom.lesson.working_copy import FOLDED, for_students
-from mha_lib.classroom.pages.handout.notebook import STUDENT, read_notebook
+from mha_lib.classroom.lesson.working_copy import FOLDED, prepare_for_students
+from mha_lib.classroom.pages.handout.notebook import STUDENT
 from mha_lib.classroom.pages.handout.page import HandoutPage
 from offline_notebook import among
 from tests.lessons import ENGLISH, MADE, TRANSLATED, english_of, name_of
@@ -31,7 +29,7 @@ each_lesson = pytest.mark.parametrize("lesson", ENGLISH + TRANSLATED, ids=name_o
 
 
 def cells_of(lesson):
-    return read_lesson(lesson)["cells"]
+    return read_lesson(lesson).cells
 
 
 @each_lesson
@@ -49,7 +47,7 @@ def test_is_valid_and_clean(lesson):
 
 @pytest.mark.parametrize("lesson", TRANSLATED, ids=name_of)
 def test_a_translation_is_in_step_with_the_english_lesson(lesson):
-    assert list(out_of_step(read_lesson(english_of(lesson)), read_lesson(lesson))) == []
+    assert list(out_of_step(read_lesson(english_of(lesson)).notebook, read_lesson(lesson).notebook)) == []
 
 
 @pytest.mark.usefixtures("made_lessons")
@@ -64,7 +62,7 @@ def test_its_first_code_says_its_number_and_its_language(lesson):
 def test_a_handout_can_show_its_formulas_pictures_and_links(lesson):
     complaints: list[str] = []
     links = among({file.stem for file in lesson.parent.glob("*.ipynb")})
-    HandoutPage(read_notebook(lesson, lesson), lesson.stem, lesson.parent, STUDENT, complaints.append, links)
+    HandoutPage(read_lesson(lesson), STUDENT, complaints.append, links)
     assert complaints == []
 
 
@@ -78,7 +76,7 @@ def test_every_cell_has_a_readable_name_and_a_slide_type(lesson):
 
 @each_lesson
 def test_every_slide_is_followed_by_notes_that_begin_with_minutes(lesson):
-    slides = read_slides(cells_of(lesson))
+    slides = read_lesson(lesson).slides
     for slide, following in zip(slides, [*slides[1:], None], strict=True):
         has_more_below = following is not None and following.starts == "subslide"
         assert slide.notes or has_more_below, f"{slide.title} has no notes"
@@ -89,25 +87,27 @@ def test_every_slide_is_followed_by_notes_that_begin_with_minutes(lesson):
 @each_lesson
 def test_the_core_path_runs_along_the_top(lesson):
     """→ passes the slides below, so these must be optional: in their notes, and so in the deck's foot."""
-    for slide in read_slides(cells_of(lesson)):
+    for slide in read_lesson(lesson).slides:
         assert slide.starts == "slide" or slide.is_optional, f"{slide.title} is core, but → goes past it"
         assert slide.is_optional or not slide.title.startswith("Optional"), f"{slide.title} counts as core"
 
 
 @each_lesson
 def test_minutes_of_the_core_path_make_a_lesson(lesson):
-    core = core_minutes(read_slides(cells_of(lesson)))
+    core = core_minutes(read_lesson(lesson).slides)
     assert 38 <= core <= 40, f"{core} minutes"  # so that 45 leave time for questions
 
 
 @each_lesson
 def test_what_a_students_copy_folds_hides_optional_parts_alone(lesson):
     """JupyterLab hides all cells up to the next heading of the same level or a higher one."""
-    slides = read_slides(cells_of(lesson))
+    slides = read_lesson(lesson).slides
     optional = {cell["id"] for slide in slides if slide.is_optional for cell in slide.cells}
     hidden_below, level = None, 0
     folded = []
-    for cell in json.loads(for_students(lesson.read_bytes(), solutions=True))["cells"]:
+    notebook = read_lesson(lesson).copy()
+    prepare_for_students(notebook, solutions=True)
+    for cell in notebook["cells"]:
         heading = re.search(r"^(#+) ", source(cell), re.M) if cell["cell_type"] == "markdown" else None
         if heading and len(heading[1]) <= level:
             hidden_below, level = None, 0
@@ -126,7 +126,7 @@ GUESS = re.compile(r"\*[Gg]uess")  # in an English cell
 
 @pytest.mark.parametrize("lesson", ENGLISH, ids=name_of)
 def test_a_slide_that_asks_for_a_guess_marks_the_end_of_its_question(lesson):
-    for slide in read_slides(cells_of(lesson)):
+    for slide in read_lesson(lesson).slides:
         asks = any(GUESS.search(source(cell)) for cell in slide.cells if cell["cell_type"] == "markdown")
         marks = [cell["id"] for cell in slide.cells if "guess" in tags(cell)]
         assert len(marks) == asks, f"{slide.title}: the tag guess stands on {marks or 'no cell'}"
@@ -146,7 +146,7 @@ def test_every_guess_is_answered_in_words(lesson):
 
 @each_lesson
 def test_slides_are_short(lesson):
-    for slide in read_slides(cells_of(lesson)):
+    for slide in read_lesson(lesson).slides:
         prose = " ".join(source(cell) for cell in slide.cells if cell["cell_type"] == "markdown")
         unseen = r"<details>.*?</details>|!\[.*?\]\([^)]*\)"  # neither is on the slide
         other = r"^#+ .*?$|```.*?```|`[^`]*`|\$\$.*?\$\$|\$[^$]*\$|\[|\]\([^)]*\)|<[^>]*>|^\|.*$|（[ -~]+）"
@@ -181,7 +181,7 @@ def is_small(cell):
 
 @each_lesson
 def test_a_small_exercise_asks_for_one_value_in_a_cell_of_its_own_slide(lesson):
-    for slide in read_slides(cells_of(lesson)):
+    for slide in read_lesson(lesson).slides:
         for cell in filter(is_small, slide.cells):
             name = cell["metadata"]["checks"]
             *_, answer, check = source(cell).split("\n")

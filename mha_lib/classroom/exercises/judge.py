@@ -20,10 +20,10 @@ from mha_lib.classroom.exercises.kept import keep_state, kept_states
 from mha_lib.classroom.exercises.on_the_way import Answer, Arguments, is_own
 from mha_lib.classroom.exercises.record import Noted, Record
 from mha_lib.classroom.exercises.reports import MARKS, named
-from mha_lib.classroom.lesson.cells import show_text
 from mha_lib.classroom.lesson.glosses import explanation
 from mha_lib.classroom.lesson.language import words_here
 from mha_lib.classroom.lesson.outputs import check_metadata, report_metadata
+from mha_lib.classroom.lesson.shell import show_text
 from mha_lib.classroom.trainings.threads import one_thread
 
 Steps = Mapping[str, Any]  # keywords of the right answer, each a step that a mistake replaces

@@ -9,16 +9,15 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from mha_lib.classroom.lesson.grammar import Cell, has_role, identity_of
+from mha_lib.classroom.lesson.grammar import Cell, has_role
 from mha_lib.classroom.lesson.language import ENGLISH, course_of, source_folder
 from mha_lib.classroom.lesson.lessons import CourseError
+from mha_lib.classroom.lesson.reading import Lesson, read_lesson
 from mha_lib.classroom.lesson.slides import (
     STARTS,
+    Slide,
     is_for_instructors,
-    read_lesson,
-    read_slides,
     slide_type,
     source,
 )
@@ -54,23 +53,23 @@ class Definition:
         return plain(to_html(self.sentence, escape=True))
 
 
-def bold_in(cells: list[Cell], lesson: str) -> Iterator[Definition]:
+def bold_in(slides: Iterable[Slide], lesson: str) -> Iterator[Definition]:
     """All bold uses of terms on the slides."""
-    for cell in (cell for slide in read_slides(cells) for cell in slide.cells):
+    for cell in (cell for slide in slides for cell in slide.cells):
         if cell["cell_type"] == "markdown" and not has_role(cell, "why", "solution"):
             found = enumerate(bold_terms(FOLDED.sub("", source(cell))))
             yield from (Definition(*one, lesson, str(cell.get("id")), place) for place, one in found)
 
 
-def definitions_in(notebook: Mapping[str, Any], folder: Path) -> list[Definition]:
-    """The terms that the lesson in this folder defines; none where the notebook is no lesson."""
-    identity, course = identity_of(notebook), course_of(folder)
+def definitions_in(lesson: Lesson) -> list[Definition]:
+    """The terms that a lesson defines; none where the notebook does not say that it is one."""
+    identity, course = lesson.identity, course_of(lesson.folder)
     if identity is None:
         return []
-    found = list(bold_in(notebook["cells"], identity.lesson))
+    found = list(bold_in(lesson.slides, identity.lesson))
     english = course and source_folder(course, ENGLISH) / f"{identity.lesson}.ipynb"
     if english and english.exists() and identity.language != ENGLISH:
-        theirs = {one.where for one in bold_in(read_lesson(english)["cells"], identity.lesson)}
+        theirs = {one.where for one in bold_in(read_lesson(english).slides, identity.lesson)}
         found = [one for one in found if one.where in theirs]
     return first_of_each(found)
 
@@ -80,7 +79,7 @@ def glossary(lessons: Iterable[Path]) -> list[Definition]:
     found: list[Definition] = []
     for lesson in lessons:
         with suppress(CourseError):  # a file that is no notebook: its other readers say so
-            found += definitions_in(read_lesson(lesson), lesson.parent)
+            found += definitions_in(read_lesson(lesson))
     return first_of_each(found)
 
 

@@ -28,7 +28,8 @@ from mha_lib.classroom.lesson.language import (
 )
 from mha_lib.classroom.lesson.lessons import CourseError, list_lessons
 from mha_lib.classroom.lesson.made import MadeLanguage, made_language
-from mha_lib.classroom.lesson.slides import IMPORTS, read_lesson, source
+from mha_lib.classroom.lesson.reading import as_file, read_lesson
+from mha_lib.classroom.lesson.slides import IMPORTS, source
 
 PHRASES = "taiwan.json"  # beside the lessons: simplified and traditional phrases
 FOR_AUTHORS = (PHRASES, "glossary.json")  # beside the lessons, and in no copy of them
@@ -64,7 +65,7 @@ def make_lessons(root: Path, language: MadeLanguage) -> None:
             made[folder / file.name] = language.convert(file.read_text(encoding="utf-8"), phrases).encode()
         if file.suffix == ".ipynb":
             with suppress(CourseError):  # a file that is no notebook stays as it is: its readers say so
-                made[folder / file.name] = as_json(made_lesson(root, file, language, phrases)).encode()
+                made[folder / file.name] = as_file(made_lesson(root, file, language, phrases)).encode()
     bring_in_step(folder, made)
 
 
@@ -87,18 +88,16 @@ def phrases_of(lessons: Path) -> Phrases:
 
 def made_lesson(root: Path, lesson: Path, language: MadeLanguage, phrases: Phrases) -> dict[str, Any]:
     original = source_folder(root, ENGLISH) / lesson.name
-    english = (
-        {cell.get("id"): source(cell) for cell in read_lesson(original)["cells"]} if original.exists() else {}
-    )
-    notebook = read_lesson(lesson)
+    english = {cell["id"]: source(cell) for cell in read_lesson(original).cells} if original.exists() else {}
+    notebook = read_lesson(lesson).copy()
     for cell in notebook["cells"]:
         if cell["cell_type"] == "code":
-            text = converted_code(source(cell), english.get(cell.get("id"), ""), language, phrases)
-            if cell.get("id") == IMPORTS:  # begin_lesson names the language of the lesson
+            text = converted_code(source(cell), english.get(cell["id"], ""), language, phrases)
+            if cell["id"] == IMPORTS:  # begin_lesson names the language of the lesson
                 text = text.replace(f'"{language.made_from}")', f'"{language.code}")')
         else:
             text = language.convert_markdown(source(cell), phrases)
-        cell["source"] = text.splitlines(keepends=True)
+        cell["source"] = text
         if choices := cell["metadata"].get("choices"):
             cell["metadata"]["choices"] = [language.convert(choice, phrases) for choice in choices]
     identified(notebook, language=language.code)

@@ -21,20 +21,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mha_lib.classroom.lesson.files import as_json, write_changed
+from mha_lib.classroom.lesson.files import write_changed
 from mha_lib.classroom.lesson.glossary import definitions_in, used_before_defined
-from mha_lib.classroom.lesson.grammar import Identity, has_role, identity_of
+from mha_lib.classroom.lesson.grammar import Identity, has_role
 from mha_lib.classroom.lesson.language import COURSE, route_folder, source_folder, words_in
 from mha_lib.classroom.lesson.lessons import CourseError, find_lesson, read_course
 from mha_lib.classroom.lesson.made import said_in
 from mha_lib.classroom.lesson.needs import names_in, needed_by
 from mha_lib.classroom.lesson.prepare import FOR_AUTHORS, phrases_of, prepare_lessons
+from mha_lib.classroom.lesson.reading import as_file, read_lesson
 from mha_lib.classroom.lesson.slides import (
     IMPORTS,
     STEP,
     addresses_of,
     core_minutes,
-    read_lesson,
     read_slides,
     source,
     steps_of,
@@ -89,7 +89,7 @@ def find_route(root: Path, language: str, name: str) -> Route:
         require(isinstance(entry, str) and len(entry.split()) > 1, f"steps: {entry!r}")
         number, *steps = entry.split()
         lesson = find_lesson(number, lessons)
-        known = list(steps_of(read_lesson(lesson, with_ids=True)["cells"]))
+        known = list(steps_of(read_lesson(lesson).cells))
         for step in steps:
             if step not in known:
                 about = {"route": name, "lesson": number, "step": step, "known": " ".join(known)}
@@ -108,7 +108,7 @@ def make_route(root: Path, language: str, name: str) -> tuple[Path, list[str]]:
     """
     route, folder = find_route(root, language, name), route_folder(root, language)
     notebook = notebook_of(route, language)
-    made = {folder / f"route_{name}.ipynb": as_json(notebook).encode()}
+    made = {folder / f"route_{name}.ipynb": as_file(notebook).encode()}
     for beside in route.lessons[0].parent.iterdir():
         if beside.suffix in (".css", ".json") and beside.name not in FOR_AUTHORS:
             made[folder / beside.name] = beside.read_bytes()
@@ -128,7 +128,8 @@ def notebook_of(route: Route, language: str) -> dict[str, Any]:
         hidden = {"tags": ["setup", "remove-cell"], "jupyter": {"source_hidden": True}}
         cells.append(new_cell("code", begin, begin_id, "skip", **hidden))
         cells += cells_of(lesson, steps, number, taken)
-    metadata = {name: value for name, value in read_lesson(lesson)["metadata"].items() if name in KEPT}
+    its = read_lesson(lesson).notebook["metadata"]
+    metadata = {name: its[name] for name in KEPT if name in its}
     identity = Identity(f"route_{route.name}", language)
     metadata |= {"title": route.title, "mha": identity.block()}
     return {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
@@ -136,9 +137,8 @@ def notebook_of(route: Route, language: str) -> dict[str, Any]:
 
 def cells_of(lesson: Path, steps: list[str], number: str, taken: set[str]) -> Iterator[dict[str, Any]]:
     """The cells of these steps, before each those that it needs; none that is ``taken``."""
-    notebook = read_lesson(lesson)
-    cells = notebook["cells"]
-    addresses = addresses_of(read_slides(cells), identity_of(notebook))
+    read = read_lesson(lesson)
+    cells, addresses = read.cells, addresses_of(read.slides, read.identity)
     by_step = steps_of(cells)
     for step in steps:
         its, begin = by_step[step], cells.index(by_step[step][0])
@@ -163,7 +163,7 @@ def is_quiet(cell: Any) -> bool:
 
 def new_cell(kind: str, text: str, name: str, slide: str, **metadata: Any) -> dict[str, Any]:
     about = metadata | {"slideshow": {"slide_type": slide}}
-    cell = {"cell_type": kind, "id": name, "metadata": about, "source": text.splitlines(keepends=True)}
+    cell = {"cell_type": kind, "id": name, "metadata": about, "source": text}
     return cell | {"outputs": [], "execution_count": None} if kind == "code" else cell
 
 
@@ -172,7 +172,7 @@ def doubts_about(route: Route, cells: list[Any], language: str) -> Iterator[str]
     words = words_in(language)["route"]
     defined_in: dict[str, list[str]] = {}
     for lesson in route.lessons:
-        for one in definitions_in(read_lesson(lesson), lesson.parent):
+        for one in definitions_in(read_lesson(lesson)):
             defined_in.setdefault(one.term, []).append(f"{lesson.stem.split('_')[0]}-{one.cell}")
     first_uses: dict[str, str] = {}
     for cell, term in used_before_defined(cells, defined_in, language):

@@ -22,15 +22,12 @@ does: ``# Helper: draws a bar for each head``. A *test* holds the asserts of a s
 is folded, too, since its messages are the answers: ``# Test: the sum``. ``docs/en/write.md`` has the rules.
 """
 
-import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from mha_lib.classroom.lesson.grammar import Cell, Identity, has_role
-from mha_lib.classroom.lesson.lessons import CourseError
 
 STARTS = ("slide", "subslide")
 MINUTES = re.compile(
@@ -152,47 +149,6 @@ def steps_of(cells: list[Any]) -> dict[str, list[Any]]:
         if steps:
             steps[next(reversed(steps))].append(cell)
     return steps
-
-
-def read_lesson(lesson: Path, *, with_ids: bool = False) -> dict[str, Any]:
-    try:
-        notebook = json.loads(lesson.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise CourseError("no_notebook", file=lesson, reason=error) from None
-    return require_notebook(notebook, lesson, with_ids=with_ids)
-
-
-def require_notebook(notebook: Any, file: object, *, with_ids: bool = False) -> Any:
-    """The notebook; a ``CourseError`` names the first entry that the functions here could not read."""
-    if wrong := next((entry for entry, is_right in entries_of(notebook, with_ids) if not is_right), None):
-        raise CourseError("wrong_entry", file=file, entry=wrong)
-    return notebook
-
-
-def entries_of(notebook: Any, with_ids: bool) -> Iterator[tuple[str, bool]]:
-    """The entries that the functions here read, each with whether they can; a wrong one is the last."""
-
-    def inside(table: Any, name: str, default: Any = None) -> Any:
-        return table.get(name, default) if isinstance(table, dict) else None
-
-    def are_texts(value: Any) -> bool:
-        return isinstance(value, list) and all(isinstance(text, str) for text in value)
-
-    cells, about = inside(notebook, "cells"), inside(notebook, "metadata")
-    yield "cells", isinstance(cells, list)
-    yield "metadata", isinstance(about, dict)
-    yield "metadata.language", isinstance(inside(about, "language", ""), str)  # nbconvert reads it
-    for number, cell in enumerate(cells):
-        kind, text, its = (inside(cell, name) for name in ("cell_type", "source", "metadata"))
-        slideshow, step = inside(its, "slideshow", {}), inside(its, STEP, {})
-        yield f"cells[{number}].cell_type", kind in ("code", "markdown", "raw")
-        yield f"cells[{number}].source", isinstance(text, str) or are_texts(text)
-        yield f"cells[{number}].metadata", isinstance(its, dict)
-        yield f"cells[{number}].metadata.slideshow", isinstance(slideshow, dict)
-        yield f"cells[{number}].metadata.{STEP}", isinstance(inside(step, "address", ""), str)
-        yield f"cells[{number}].metadata.tags", are_texts(inside(its, "tags", []))
-        yield f"cells[{number}].metadata.choices", are_texts(inside(its, "choices", []))
-        yield f"cells[{number}].id", not with_ids or isinstance(inside(cell, "id"), str)
 
 
 def title_of(notebook: Mapping[str, Any], default: str) -> str:

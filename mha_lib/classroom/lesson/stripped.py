@@ -3,11 +3,12 @@
 from pathlib import Path
 from typing import Any
 
-from mha_lib.classroom.lesson.files import as_json, write_whole
+from mha_lib.classroom.lesson.files import write_whole
 from mha_lib.classroom.lesson.language import source_folder
 from mha_lib.classroom.lesson.lessons import list_languages, written_languages
 from mha_lib.classroom.lesson.prepare import prepare_lessons
-from mha_lib.classroom.lesson.slides import MINUTES, is_for_instructors, is_notes, read_lesson, source
+from mha_lib.classroom.lesson.reading import as_file, read_lesson
+from mha_lib.classroom.lesson.slides import MINUTES, is_for_instructors, is_notes, source
 
 
 def write_stripped(root: Path, into: Path) -> None:
@@ -29,10 +30,10 @@ def stripped(lesson: Path) -> bytes:
     From the minutes, JupyterLab's line above the lesson reckons how long the rest takes, and a copy knows
     which slides are optional.
     """
-    notebook = read_lesson(lesson)
+    notebook = read_lesson(lesson).copy()
     cells = (minutes_alone(cell) if is_notes(cell) else cell for cell in notebook["cells"])
     notebook["cells"] = [cell for cell in cells if is_notes(cell) or not is_for_instructors(cell)]
-    return as_json(notebook).encode()
+    return as_file(notebook).encode()
 
 
 def minutes_alone(notes: dict[str, Any]) -> dict[str, Any]:
@@ -40,4 +41,4 @@ def minutes_alone(notes: dict[str, Any]) -> dict[str, Any]:
     found = MINUTES.match(source(notes))
     kept = {name: notes[name] for name in ("id", "cell_type") if name in notes}
     metadata = {"slideshow": {"slide_type": "notes"}}
-    return kept | {"metadata": metadata, "source": [found[0].strip()] if found else []}
+    return kept | {"metadata": metadata, "source": found[0].strip() if found else ""}

@@ -14,11 +14,12 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-from mha_lib.classroom.lesson.files import as_json, write_whole
+from mha_lib.classroom.lesson.files import write_whole
 from mha_lib.classroom.lesson.grammar import Cell, tags
 from mha_lib.classroom.lesson.language import ENGLISH, source_folder
 from mha_lib.classroom.lesson.lessons import written_languages
-from mha_lib.classroom.lesson.slides import read_lesson, slide_type, source
+from mha_lib.classroom.lesson.reading import as_file, read_lesson
+from mha_lib.classroom.lesson.slides import slide_type, source
 
 ENGLISH_SOURCE = "english"  # in the metadata of a translated cell: the hash of its English cell
 
@@ -110,11 +111,11 @@ def see_to(
         if not file.exists():
             yield name, "-", "no_lesson"
             continue
-        english, translated = (read_lesson(each, with_ids=True) for each in (lesson, file))
+        english, translated = (read_lesson(each).notebook for each in (lesson, file))
         changed = brought_in_step(english, translated) if update else translated
         changed = marked_as_translated(english, changed, done)
         if changed != translated:
-            write_whole(file, as_json(changed))
+            write_whole(file, as_file(changed))
         for cell, what in out_of_step(english, changed):
             yield name, cell, what
 

@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from copy import deepcopy
-from functools import wraps
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -28,16 +28,15 @@ from mha_lib.classroom.lesson.language import (
     source_root,
     words_in,
 )
-from mha_lib.classroom.lesson.lessons import RECORD, CourseError, hands_out_solutions, list_languages
+from mha_lib.classroom.lesson.lessons import RECORD, CourseError, hands_out_solutions, list_languages, setting
 from mha_lib.classroom.lesson.needs import needed_by
 from mha_lib.classroom.lesson.prepare import FOR_AUTHORS, WORDS_OF_DECK, prepare_lessons
-from mha_lib.classroom.lesson.qr_code import write_qr_code
+from mha_lib.classroom.lesson.reading import as_file, lesson_of, read_lesson
 from mha_lib.classroom.lesson.slides import (
     STEP,
     addresses_of,
     is_for_instructors,
     is_notes,
-    read_lesson,
     read_stacks,
     without_exercises,
 )
@@ -48,6 +47,7 @@ GUESS = (
 ORIGINAL = "mha_original"  # in a copy's metadata: its cells as they were when it was made
 CHOICE = ".language"  # in work/: the language of the last session
 FOLDED = "jp-MarkdownHeadingCollapsed"  # in a heading's metadata: JupyterLab folds what lies below it
+QR_CODE = "handouts.svg"  # beside a deck, whose title slide shows it: jupyter/deck/handouts.js
 FOR_DECKS = ("course.css", COURSE, WORDS_OF_DECK)  # beside the lessons, and in no student's copy
 NO_NOTEBOOK = (ValueError, KeyError, TypeError)  # reading a half-written file raises one of these
 
@@ -68,11 +68,12 @@ def make_working_copy(root: Path, language: str) -> tuple[Path, list[str]]:
             if name in FOR_DECKS:
                 continue
             if name.endswith(".ipynb"):
-                if unreadable := fault_of(source_file, language):
-                    messages.append(unreadable)  # its notes and solutions can't be told from the rest
+                change = partial(prepare_for_students, solutions=solutions)
+                try:
+                    content = copy_of(source_file, content, STUDENT, change)
+                except CourseError as error:
+                    messages.append(error.said_in(language))  # its notes can't be told from the rest
                     continue
-                edition = fingerprint(content)[:12]
-                content = as_copy(for_students(content, solutions), kind=STUDENT, edition=edition)
             if beside := bring_up_to_date(work / name, content, record):
                 what = "kept" if is_readable(work / name) else "broken"
                 messages.append(say(root, language, what, work / name, beside))
@@ -98,20 +99,21 @@ def make_deck_copy(
         for source_file, content in released:
             name = source_file.name
             mine = work / name
-            if name.endswith(".ipynb") and name != lesson and fault_of(source_file, language):
-                continue
-            if mine.exists() and mine.suffix == ".ipynb" and name != lesson:
-                continue
-            if mine.exists() and deck_fingerprint(mine.read_bytes()) != record.get(name):
+            if mine.suffix == ".ipynb":
+                if name != lesson and mine.exists():
+                    continue
+                try:
+                    content = copy_of(source_file, content, DECK, clear_outputs)  # an author left some
+                except CourseError:  # of another deck, which says so when it is asked for
+                    continue
+            has_changes = mine.exists() and deck_fingerprint(mine.read_bytes()) != record.get(name)
+            if has_changes:
                 if is_readable(mine) and not begins_afresh(mine):
-                    write_whole(mine, without_outputs(mine.read_bytes()))
+                    write_whole(mine, changed(mine.read_bytes(), clear_outputs))
                     messages.append(say(root, language, "own_deck", mine, mine))
                     continue
                 aside = mine.rename(next(free for free in names_beside(mine, "mine") if not free.exists()))
                 messages.append(say(root, language, "set_aside", mine, aside))
-            edition = fingerprint(content)[:12]
-            content = without_outputs(content)  # an author may have left some
-            content = as_copy(content, kind=DECK, edition=edition)
             write_whole(mine, content)
             record[name] = deck_fingerprint(content)
     return work, messages
@@ -151,36 +153,42 @@ def editions(root: Path, language: str, work: Path) -> list[tuple[Path, bytes]]:
     return list(contents.items())
 
 
-def fault_of(lesson: Path, language: str) -> str:
-    """Why a lesson can't be read, as a message for the user; "" for one that can."""
+def copy_of(lesson: Path, content: bytes, kind: str, change: Callable[[Any], None]) -> bytes:
+    """The copy of a lesson whose file holds this content, after a change; the copy says what it is."""
+    notebook = lesson_of(lesson, content).copy()
+    change(notebook)
+    identified(notebook, kind=kind, edition=fingerprint(content)[:12])
+    return as_file(notebook).encode()
+
+
+def write_qr_code(lessons: Path, deck: Path) -> None:
+    """Draw the address of the handouts, which ``course.json`` names, as a QR code into the deck's folder.
+
+    It is drawn when the deck is made, so a lecture needs no network for it. Without an address a code that
+    was drawn before is removed.
+    """
+    address = setting(lessons, "handouts")
+    if not address:
+        (deck / QR_CODE).unlink(missing_ok=True)
+        return
+    import segno  # here: only a deck needs it
+
+    segno.make(address, micro=False).save(str(deck / QR_CODE), scale=8, light="white")
+
+
+def changed(content: bytes, *changes: Callable[[Any], None]) -> bytes:
+    """The content of a notebook's file after these changes of the notebook; any other content stays."""
     try:
-        read_lesson(lesson)
-    except CourseError as error:
-        return error.said_in(language)
-    return ""
+        notebook = json.loads(content)
+        for change in changes:
+            change(notebook)
+    except NO_NOTEBOOK:
+        return content
+    return as_json(notebook).encode()
 
 
-def of_notebooks(change: Callable[..., None]) -> Callable[..., bytes]:
-    """Let a change of a notebook take and return the content of a file; one that is no notebook stays."""
-
-    @wraps(change)
-    def changed(content: bytes, *choices: Any, **named: Any) -> bytes:
-        try:
-            notebook = json.loads(content)
-            change(notebook, *choices, **named)
-        except NO_NOTEBOOK:
-            return content
-        return as_json(notebook).encode()
-
-    return changed
-
-
-as_copy = of_notebooks(identified)  # lets the copy of a lesson say what it is
-
-
-@of_notebooks
-def for_students(notebook: Any, solutions: bool) -> None:
-    """A lesson as a student gets it: without notes, and with the optional parts that have code folded.
+def prepare_for_students(notebook: Any, solutions: bool) -> None:
+    """Make a lesson what a student gets: without notes, and with the optional parts that have code folded.
 
     ``solutions``: whether they stay in it, each in a folded cell.
 
@@ -208,9 +216,8 @@ def for_students(notebook: Any, solutions: bool) -> None:
     notebook["metadata"][ORIGINAL] = {"cells": deepcopy(notebook["cells"])}
 
 
-@of_notebooks
-def with_guesses(notebook: Any, former: bytes) -> None:
-    """The copy of a new edition, with what the student has guessed in the former one."""
+def take_guesses(notebook: Any, former: bytes) -> None:
+    """Bring what the student has guessed in the former edition into the copy of a new one."""
     cells = json.loads(former)["cells"]
     guesses = {cell["id"]: cell["metadata"][GUESS] for cell in cells if GUESS in cell["metadata"]}
     for cell in notebook["cells"]:
@@ -218,9 +225,8 @@ def with_guesses(notebook: Any, former: bytes) -> None:
             cell["metadata"][GUESS] = guesses[cell["id"]]
 
 
-@of_notebooks
-def without_outputs(notebook: Any) -> None:
-    """A lesson as it is before it runs."""
+def clear_outputs(notebook: Any) -> None:
+    """Make a lesson as it is before it runs."""
     for cell in notebook["cells"]:
         if cell["cell_type"] == "code":
             cell |= {"outputs": [], "execution_count": None}
@@ -249,11 +255,14 @@ def bring_up_to_date(mine: Path, content: bytes, record: dict[str, str]) -> Path
     new, former = fingerprint(content), record.get(mine.name)
     current = fingerprint(mine.read_bytes()) if mine.exists() else None
     record[mine.name] = new
+    is_new_edition, has_changes = former != new, current != former
     if current is None:
         write_whole(mine, content)
-    elif current == former != new:
-        write_whole(mine, with_guesses(content, mine.read_bytes()))
-    elif current != new and (former != new or not is_readable(mine)):
+    elif current == new:
+        return None
+    elif not has_changes:
+        write_whole(mine, changed(content, partial(take_guesses, former=mine.read_bytes())))
+    elif is_new_edition or not is_readable(mine):
         names = names_beside(mine, "new")
         beside = next(name for name in names if not name.exists() or record.get(name.name) == new)
         if not beside.exists():

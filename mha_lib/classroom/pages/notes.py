@@ -9,16 +9,14 @@ from markupsafe import Markup
 
 from mha_lib.classroom.lesson import language_in
 from mha_lib.classroom.lesson.files import write_whole
+from mha_lib.classroom.lesson.reading import Lesson, read_lesson
 from mha_lib.classroom.lesson.slides import (
     Slide,
     core_minutes,
-    read_lesson,
-    read_slides,
-    title_of,
 )
 from mha_lib.classroom.pages import page
 from mha_lib.classroom.pages.build import Build
-from mha_lib.classroom.pages.cells import cleaner_for
+from mha_lib.classroom.pages.cleaner import cleaner_for
 from offline_notebook import inside, plain, to_html
 
 POLICY = {**page.OWN_STYLES, "img-src": "data:", "font-src": "data:"}
@@ -29,19 +27,19 @@ def write_notes(root: Path, lessons: list[Path], folder: Path | None = None) -> 
     build = Build(folder or root / "build" / "notes", language_in(lessons[0]))
     words = build.words["notes"]
     with build.until_ctrl_c():
-        for lesson in lessons:
-            with build.attempt(lesson):
-                slides = read_slides(read_lesson(lesson)["cells"])
-                file = build.folder / build.language / f"{lesson.stem}.html"
-                write_whole(file, notes_page(lesson, slides, build))
-                build.wrote(file, about=total(slides, words))
+        for source in lessons:
+            with build.attempt(source):
+                lesson = read_lesson(source)
+                file = build.folder / build.language / f"{lesson.name}.html"
+                write_whole(file, notes_page(lesson, build))
+                build.wrote(file, about=total(lesson.slides, words))
     return build.end()
 
 
-def notes_page(lesson: Path, slides: list[Slide], build: Build) -> str:
-    words = build.words["notes"]
-    title = plain(to_html(title_of(read_lesson(lesson), lesson.stem), escape=True))
-    cleaner = cleaner_for(lesson.parent, build.language, build.warn_of(lesson.stem))
+def notes_page(lesson: Lesson, build: Build) -> str:
+    words, slides = build.words["notes"], lesson.slides
+    title = plain(to_html(lesson.title, escape=True))
+    cleaner = cleaner_for(lesson.folder, build.language, build.warn_of(lesson.name))
 
     def rendered(*sources: str) -> Markup:
         return Markup("".join(inside(cleaner.clean(cleaner.markdown(source))) for source in sources))

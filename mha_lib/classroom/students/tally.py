@@ -10,7 +10,7 @@ from typing import Any
 from mha_lib.classroom.exercises import names_by_lesson
 from mha_lib.classroom.exercises.reports import Progress, named, shown
 from mha_lib.classroom.lesson import CourseError
-from mha_lib.classroom.lesson.slides import read_lesson, title_of
+from mha_lib.classroom.lesson.reading import read_lesson
 from mha_lib.classroom.students.gather import HandedIn, Remarks
 
 GAP = re.compile(r"\{\w+(:[^{}]*)?\}")  # was filled in what the student read
@@ -91,7 +91,7 @@ def tally_lesson(
             remarks[one.place].append(CourseError("report_other_exercises", file=one.file, **gaps))
     return LessonRow(
         number,
-        title_of(read_lesson(file), file.stem),
+        read_lesson(file).title,
         exercises=[tally_exercise(name, students, words) for name in names],
         students=sorted(students, key=lambda one: one.student.casefold()),
     )

@@ -18,10 +18,10 @@ from typing import Any
 import torch
 
 from mha_lib.classroom.lesson import CourseError, find_root
-from mha_lib.classroom.lesson.cells import Line
 from mha_lib.classroom.lesson.files import write_whole
 from mha_lib.classroom.lesson.language import words_here
 from mha_lib.classroom.lesson.outputs import progress_metadata
+from mha_lib.classroom.lesson.shell import Line
 from mha_lib.classroom.trainings.fingerprint import NotComparable, fingerprint
 from mha_lib.classroom.trainings.threads import one_thread
 

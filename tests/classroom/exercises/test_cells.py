@@ -10,9 +10,9 @@ from nbformat.v4 import new_code_cell, new_notebook
 from mha_lib.classroom.exercises import names_by_lesson
 from mha_lib.classroom.exercises.reports import named, read_report
 from mha_lib.classroom.lesson import make_working_copy
-from mha_lib.classroom.lesson.cells import show_text
 from mha_lib.classroom.lesson.language import words_in
 from mha_lib.classroom.lesson.outputs import CHECK, check_metadata, report_metadata, says_not_yet
+from mha_lib.classroom.lesson.shell import show_text
 from tests.lessons import copy_course
 
 WORDS = words_in("zh")

@@ -10,7 +10,8 @@ from mha_lib.classroom.exercises import check, find_exercises, names_by_lesson
 from mha_lib.classroom.exercises.judge import Check, Exercise
 from mha_lib.classroom.exercises.reports import named
 from mha_lib.classroom.lesson.language import words_in
-from mha_lib.classroom.lesson.slides import read_lesson, source
+from mha_lib.classroom.lesson.reading import read_lesson
+from mha_lib.classroom.lesson.slides import source
 from tests.classroom.exercises.answers import EXERCISES
 from tests.lessons import ENGLISH, name_of
 
@@ -30,7 +31,7 @@ def test_check_knows_the_exercises_of_all_lessons():
 
 @pytest.mark.parametrize("lesson", ENGLISH, ids=name_of)
 def test_the_exercises_of_a_lesson_are_those_that_it_checks_in_its_order(lesson):
-    code = "\n".join(source(cell) for cell in read_lesson(lesson)["cells"] if cell["cell_type"] == "code")
+    code = "\n".join(source(cell) for cell in read_lesson(lesson).cells if cell["cell_type"] == "code")
     checked = re.findall(r"^check\.(?!report\b|reached\b)(\w+)\(", code, re.MULTILINE)
     assert names_by_lesson().get(lesson.stem, []) == list(dict.fromkeys(checked))
 

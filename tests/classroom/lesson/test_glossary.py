@@ -6,6 +6,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from mha_lib.classroom.lesson.glossary import Definition, definitions_in, glossary, pairs
+from mha_lib.classroom.lesson.reading import Lesson
 from mha_lib.classroom.lesson.terms import bold_terms, uses_of
 
 
@@ -58,7 +59,7 @@ def test_a_lesson_defines_its_terms_on_slides_and_each_once(tmp_path):
         cell("# a **comment**", id="code", make=new_code_cell),
         cell("<details>\n\nAn **answer**.\n\n</details>\n\nA **key** too.", id="two"),
     )
-    found = definitions_in(notebook, tmp_path)
+    found = definitions_in(Lesson(tmp_path / "01_one.ipynb", notebook))
     assert [(one.term, one.cell, one.place) for one in found] == [
         ("query", "one", 0),
         ("scale", "one", 2),
@@ -66,7 +67,9 @@ def test_a_lesson_defines_its_terms_on_slides_and_each_once(tmp_path):
     ]
     assert [one.text for one in found[:2]] == ["A query asks.", r"\sqrt{d} is a Scale."]
     assert found[1].anchor == "term-scale"
-    assert definitions_in(new_notebook(cells=notebook.cells), tmp_path) == [], "it is no lesson"
+    assert definitions_in(Lesson(tmp_path / "01_one.ipynb", new_notebook(cells=notebook.cells))) == [], (
+        "it is no lesson"
+    )
 
 
 def test_the_first_lesson_that_defines_a_term_wins_and_a_translation_defines_what_the_english_does(tmp_path):

@@ -79,8 +79,10 @@ def test_only_words_change_in_code_that_python_can_read():
 def write_lesson(course, language, *cells):
     folder = course / "notebooks" / language
     folder.mkdir(parents=True, exist_ok=True)
+    ran: dict = {"outputs": [], "execution_count": None}
     made = [
         {"id": str(number), "cell_type": kind, "metadata": {"choices": ["查询", "3"]}, "source": [text]}
+        | (ran if kind == "code" else {})
         for number, (kind, text) in enumerate(cells)
     ]
     notebook = {"cells": made, "metadata": {"title": "头"}, "nbformat": 4, "nbformat_minor": 5}

@@ -9,9 +9,10 @@ import nbformat
 import pytest
 
 from mha_lib.classroom.lesson import CourseError, list_languages, make_working_copy
-from mha_lib.classroom.lesson.grammar import Identity, has_role, identity_of
+from mha_lib.classroom.lesson.grammar import Identity, has_role
+from mha_lib.classroom.lesson.reading import read_lesson
 from mha_lib.classroom.lesson.routes import find_route, list_routes, make_route
-from mha_lib.classroom.lesson.slides import STEP, core_minutes, read_lesson, read_slides
+from mha_lib.classroom.lesson.slides import STEP, core_minutes
 from tests.lessons import ROOT, copy_course
 
 ROUTES = [(language, name) for language in list_languages(ROOT) for name in list_routes(ROOT, language)]
@@ -41,8 +42,7 @@ def own_course(course, tmp_path):
 def test_a_route_of_the_course_defines_its_terms_and_holds_its_minutes(course, language, name):
     file, doubts = make_route(course, language, name)
     assert doubts == []
-    notebook = read_lesson(file)
-    assert int(name) * 0.85 < core_minutes(read_slides(notebook["cells"])) < int(name)
+    assert int(name) * 0.85 < core_minutes(read_lesson(file).slides) < int(name)
 
 
 def test_all_languages_have_the_same_routes(course):
@@ -61,22 +61,20 @@ def test_the_notebook_of_a_route_has_the_cells_of_its_steps_and_those_that_they_
     with_route(own_course, steps=["01 which-words mixture-by-hand", "03 bound flow", "01 cost"])
     file, _ = make_route(own_course, "en", "mine")
     nbformat.validate(nbformat.read(file, as_version=4))
-    notebook = read_lesson(file)
-    assert identity_of(notebook) == Identity("route_mine", "en")
-    shown = {slide.cells[0]["id"]: slide for slide in read_slides(notebook["cells"])}
+    route = read_lesson(file)
+    assert route.identity == Identity("route_mine", "en")
+    shown = {slide.cells[0]["id"]: slide for slide in route.slides}
     assert list(shown) == ["title", "01-which-words", "01-mixture-by-hand", "03-bound", "03-flow", "01-cost"]
     addresses = [slide.cells[0]["metadata"].get(STEP) for slide in shown.values()]
     assert [each and each["address"] for each in addresses] == [None, "1.2", "1.12", "3.5", "3.7", "1.26"]
-    hidden = {
-        cell["id"] for cell in notebook["cells"] if cell["metadata"].get("jupyter", {}).get("source_hidden")
-    }
+    hidden = {cell["id"] for cell in route.cells if cell["metadata"].get("jupyter", {}).get("source_hidden")}
     assert {"01-imports", "01-nine-scores", "01-nine-weights", "03-imports", "03-draw-shadows"} <= hidden
-    assert not {"01-one-head", "03-museum"} & {cell["id"] for cell in notebook["cells"]}
-    parts = [cell["source"][-1] for cell in notebook["cells"] if "-part-" in cell["id"]]
+    assert not {"01-one-head", "03-museum"} & {cell["id"] for cell in route.cells}
+    parts = [cell["source"].split("\n")[-1] for cell in route.cells if "-part-" in cell["id"]]
     assert parts == ['begin_part("01")', 'begin_part("03")', 'begin_part("01")']
     lesson = {
         cell["id"]: cell
-        for cell in read_lesson(own_course / "notebooks/en/03_multi_head_attention.ipynb")["cells"]
+        for cell in read_lesson(own_course / "notebooks/en/03_multi_head_attention.ipynb").cells
     }
     for cell in shown["03-bound"].cells:
         assert cell["source"] == lesson[cell["id"].removeprefix("03-")]["source"]
@@ -88,13 +86,13 @@ def test_students_get_a_copy_of_a_route_that_was_made(own_course):
     work, messages = make_working_copy(own_course, "en")
     assert messages == []
     copy = read_lesson(work / "route_mine.ipynb")
-    steps = [cell["metadata"][STEP] for cell in copy["cells"] if STEP in cell["metadata"]]
+    steps = [cell["metadata"][STEP] for cell in copy.cells if STEP in cell["metadata"]]
     assert [(each.get("address"), each["minutes"]) for each in steps] == [
         ("", 0.5),
         ("3.4", 1.5),
         ("3.6", 1),
     ]
-    assert [cell["metadata"]["checks"] for cell in copy["cells"] if has_role(cell, "check")] == [
+    assert [cell["metadata"]["checks"] for cell in copy.cells if has_role(cell, "check")] == [
         "most_explained"
     ]
 

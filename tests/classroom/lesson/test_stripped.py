@@ -3,7 +3,8 @@ import shutil
 import pytest
 
 from mha_lib.classroom.lesson import CourseError, list_lessons, make_working_copy, write_stripped
-from mha_lib.classroom.lesson.slides import MINUTES, read_lesson, read_slides
+from mha_lib.classroom.lesson.reading import read_lesson
+from mha_lib.classroom.lesson.slides import MINUTES
 from tests.lessons import copy_course
 
 
@@ -28,14 +29,14 @@ def left(course, tmp_path_factory):
 def test_copies_of_stripped_lessons_are_those_without_solutions(course, left, language):
     copies = [make_working_copy(root, language)[0] for root in (course, left)]
     for lesson in list_lessons(course, language):
-        wanted, found = (read_lesson(copy / lesson.name)["cells"] for copy in copies)
+        wanted, found = (read_lesson(copy / lesson.name).cells for copy in copies)
         assert wanted == found
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_of_the_notes_the_minutes_alone_stay(left, language):
     for lesson in list_lessons(left, language):
-        notes = [note for slide in read_slides(read_lesson(lesson)["cells"]) for note in slide.notes]
+        notes = [note for slide in read_lesson(lesson).slides for note in slide.notes]
         assert any(notes)
         assert not [note for note in notes if note and not MINUTES.fullmatch(note)]
 

@@ -16,7 +16,10 @@ OUTPUT = {"output_type": "stream", "name": "stdout", "text": "1"}
 
 def write_lesson(file, *sources, outputs=()):
     ran: dict = {"outputs": list(outputs), "execution_count": None, "metadata": {}}
-    cells = [{"cell_type": "code", "source": source} | ran for source in sources]
+    cells = [
+        {"cell_type": "code", "source": source, "id": f"c{number}"} | ran
+        for number, source in enumerate(sources)
+    ]
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
 
@@ -32,7 +35,7 @@ def texts(folder):
 
 def add_cell(lesson, source, kind="code", **metadata):
     notebook = json.loads(lesson.read_text())
-    added = {"source": source, "cell_type": kind, "metadata": metadata}
+    added = {"source": source, "cell_type": kind, "metadata": metadata, "id": f"c{len(notebook['cells'])}"}
     notebook["cells"].append(notebook["cells"][0] | added)
     lesson.write_text(json.dumps(notebook))
 
@@ -151,7 +154,9 @@ def test_optional_parts_with_code_are_folded_for_students_but_for_the_exercises(
     deck = present(root, lesson="01_one.ipynb")[0] / "01_one.ipynb"
     for lesson, folded in ((copy, ["optional", "last"]), (deck, [])):
         found = json.loads(lesson.read_text())["cells"]
-        assert [cell["source"] for cell in found if cell["metadata"].get(working_copy.FOLDED)] == folded
+        assert [
+            "".join(cell["source"]) for cell in found if cell["metadata"].get(working_copy.FOLDED)
+        ] == folded
 
 
 def choose(root, language, solutions):
@@ -303,3 +308,14 @@ def test_a_language_with_figure_words_has_figures_of_its_own_beside_its_lessons(
 def test_lesson_is_found_by_number_name_and_path(root, name, monkeypatch):
     monkeypatch.chdir(root)
     assert find_lesson(name, list_lessons(root, "en")).name == "03_three.ipynb"
+
+
+def test_the_address_of_the_handouts_is_drawn_as_a_qr_code_on_white_as_long_as_it_is_named(tmp_path):
+    (tmp_path / "course.json").write_text('{"handouts": "https://example.org/attention"}')
+    working_copy.write_qr_code(tmp_path, tmp_path)
+    drawing = (tmp_path / "handouts.svg").read_text()
+    assert drawing.startswith("<?xml")
+    assert 'fill="#fff"' in drawing, "a code on a dark slide is not read"
+    (tmp_path / "course.json").unlink()
+    working_copy.write_qr_code(tmp_path, tmp_path)
+    assert not (tmp_path / "handouts.svg").exists()

@@ -1,9 +1,10 @@
 """The notes of a lesson: each slide once, with its minutes and the time at which it starts."""
 
-import json
 import re
 
+import nbformat
 import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from mha_lib.classroom.pages.notes import write_notes
 from tests.offline_notebook.pages import read
@@ -26,14 +27,15 @@ CELLS = [
 
 @pytest.fixture
 def lesson(tmp_path):
+    make = {"markdown": new_markdown_cell, "code": new_code_cell}
     cells = [
-        {"id": f"c{n}", "cell_type": kind, "metadata": {"slideshow": {"slide_type": place}}, "source": source}
+        make[kind](source, id=f"c{n}", metadata={"slideshow": {"slide_type": place}})
         for n, (kind, place, source) in enumerate(CELLS)
     ]
     path = tmp_path / "en" / "01_a_lesson.ipynb"
     path.parent.mkdir()
     about = {"title": "A <lesson>", "mha": {"lesson": "01_a_lesson", "language": "en"}}
-    path.write_text(json.dumps({"metadata": about, "cells": cells}), encoding="utf-8")
+    nbformat.write(new_notebook(cells=cells, metadata=about), path)
     return path
 
 

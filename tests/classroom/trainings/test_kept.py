@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from mha_lib.classroom.lesson import cells
+from mha_lib.classroom.lesson import shell as shell_module
 from mha_lib.classroom.trainings import fingerprint, forget_trainings, kept
 
 # A lesson's training, with one of each that it may depend on.
@@ -279,7 +279,7 @@ def test_in_a_lesson_it_is_one_output_that_tells_its_steps_and_has_nothing_in_th
     shell = SimpleNamespace(
         display_pub=SimpleNamespace(publish=lambda *what, **how: said.append((what, how)))
     )
-    monkeypatch.setattr(cells, "shell_here", lambda: shell)
+    monkeypatch.setattr(shell_module, "shell_here", lambda: shell)
     train()
     *shown, (last, _) = [what for what, _ in said]
     assert [about["mha_progress"]["step"] for _, about in shown] == [*range(1, 9)]

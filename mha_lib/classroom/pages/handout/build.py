@@ -9,7 +9,7 @@ from nbformat import NotebookNode
 
 from mha_lib.classroom.lesson import language_in
 from mha_lib.classroom.lesson.files import write_whole
-from mha_lib.classroom.lesson.slides import read_lesson, read_stacks
+from mha_lib.classroom.lesson.reading import Lesson, read_lesson
 from mha_lib.classroom.pages.build import Build
 from mha_lib.classroom.pages.execution import CORES, execute, run_until_ctrl_c
 from mha_lib.classroom.pages.handout.index import write_index
@@ -17,7 +17,6 @@ from mha_lib.classroom.pages.handout.notebook import (
     STUDENT,
     address_of_page,
     cells_for,
-    read_notebook,
 )
 from mha_lib.classroom.pages.handout.page import HandoutPage
 from mha_lib.classroom.pages.sources import is_current, sources_of, write_made
@@ -38,9 +37,9 @@ def write_handouts(
     there = address_of_page(lessons[0], folder).parent.glob("*.html")
     handouts = {file.stem for file in (*lessons, *there)}
 
-    def write(lesson: Path, notebook: NotebookNode) -> None:
-        handout = page_of(lesson, notebook, handouts, build, audience)
-        file = address_of_page(lesson, folder)
+    def write(lesson: Lesson, ran: NotebookNode) -> None:
+        handout = page_of(lesson, ran, handouts, build, audience)
+        file = address_of_page(lesson.file, folder)
         write_whole(file, handout.render())
         build.wrote(file)
 
@@ -55,7 +54,7 @@ def run_lessons(
     root: Path,
     lessons: list[Path],
     build: Build,
-    use: Callable[[Path, NotebookNode], None] | None = None,
+    use: Callable[[Lesson, NotebookNode], None] | None = None,
     audience: str = STUDENT,
 ) -> None:
     """Run the lessons, as many at once as there are cores, and hand over each that has run, or name its file.
@@ -68,14 +67,15 @@ def run_lessons(
         async with free_cores:
             with build.attempt(lesson):
                 sources = sources_of(lesson)
-                notebook = read_notebook(lesson, lesson)
+                read = read_lesson(lesson)
+                notebook = read.copy()
                 notebook.metadata.pop("widgets", None)  # programs: those live that this execution makes
                 # A solution that never runs cannot show in the output of another cell.
                 notebook.cells = cells_for(audience, notebook)
                 await execute(notebook, lesson, len(lessons), build.progress)
                 nbformat.validate(notebook, relax_add_props=True)
                 if use:
-                    use(lesson, notebook)
+                    use(read, notebook)
                 if audience == STUDENT:
                     write_made(address_of_run(root, lesson), nbformat.writes(notebook), sources)
                 if not use:
@@ -105,15 +105,7 @@ def address_of_run(root: Path, lesson: Path) -> Path:
 
 
 def page_of(
-    lesson: Path, notebook: NotebookNode, handouts: Set[str], build: Build, audience: str = STUDENT
+    lesson: Lesson, ran: NotebookNode, handouts: Set[str], build: Build, audience: str = STUDENT
 ) -> HandoutPage:
     """The handout of a lesson that has run; its links to other lessons lead to their ``handouts``."""
-    return HandoutPage(
-        notebook,
-        lesson.stem,
-        lesson.parent,
-        audience,
-        build.warn_of(lesson.stem),
-        among(handouts),
-        read_stacks(read_lesson(lesson)["cells"]),
-    )
+    return HandoutPage(lesson, audience, build.warn_of(lesson.name), among(handouts), ran)

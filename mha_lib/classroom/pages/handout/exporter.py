@@ -12,7 +12,8 @@ from traitlets.config.loader import PyFileConfigLoader
 
 from mha_lib.classroom.jupyter import SETTINGS
 from mha_lib.classroom.lesson.language import ENGLISH, words_in
-from mha_lib.classroom.pages.handout.notebook import AUDIENCES, STUDENT, require_valid
+from mha_lib.classroom.lesson.reading import Lesson, checked
+from mha_lib.classroom.pages.handout.notebook import AUDIENCES, STUDENT
 from mha_lib.classroom.pages.handout.page import HandoutPage
 from offline_notebook import among
 
@@ -31,13 +32,14 @@ class HandoutExporter(Exporter):
         metadata = (resources or {}).get("metadata", {})
         folder = Path(metadata.get("path") or ".")
         name = str(metadata.get("name") or "notebook")
-        given = require_valid(nb, name)
+        given = checked(nb, name)
         # Stored widgets are programs. Those that an execution makes, which only follows here, come alive.
         if "widgets" in nb.metadata and not is_signed(nb):
             del given.metadata["widgets"]
         nb, resources = super().from_notebook_node(given, resources, **kw)
         handouts = resources.get("handouts") or {file.stem for file in folder.glob("*.html")} | {name}
-        page = HandoutPage(nb, name, folder, self.audience, self.log.warning, among(handouts))
+        lesson = Lesson(folder / f"{name}.ipynb", nb)
+        page = HandoutPage(lesson, self.audience, self.log.warning, among(handouts))
         return page.render(), resources
 
 

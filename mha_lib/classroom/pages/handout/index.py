@@ -6,8 +6,9 @@ from typing import Any
 from mha_lib.classroom.lesson import list_languages, list_lessons
 from mha_lib.classroom.lesson.files import write_whole
 from mha_lib.classroom.lesson.language import name_of_language, words_in
+from mha_lib.classroom.lesson.reading import read_lesson
 from mha_lib.classroom.pages import page
-from mha_lib.classroom.pages.handout.notebook import Description, address_of_page, describe, read_notebook
+from mha_lib.classroom.pages.handout.notebook import Description, address_of_page, describe
 from mha_lib.classroom.pages.handout.page import STYLES
 
 
@@ -39,7 +40,7 @@ def rows_in(root: Path, language: str, folder: Path, audience: str) -> list[dict
 def row_of(lesson: Path, file: Path, folder: Path, audience: str) -> dict[str, Any]:
     """A lesson as the template shows it."""
     try:
-        description = describe(read_notebook(lesson, lesson), lesson.stem, audience)
+        description = describe(read_lesson(lesson), audience)
     except Exception:  # its handout is an older one, and why there is no newer one has been said
         description = Description(title=lesson.stem, summary="", number="")
     return {

@@ -1,60 +1,25 @@
-"""Reads a notebook for a handout, leaves out what its readers may not see, and describes it."""
+"""What a handout shows of a notebook: without what its readers may not see. And what a list says of it."""
 
 import ast
-import json
 import re
 from collections.abc import Collection
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-import nbformat
-import nbformat.validator
 from nbformat import NotebookNode
 
-from mha_lib.classroom.lesson import CourseError, language_in
+from mha_lib.classroom.lesson import language_in
 from mha_lib.classroom.lesson.grammar import has_role, tags
 from mha_lib.classroom.lesson.outputs import says_not_yet
+from mha_lib.classroom.lesson.reading import Lesson
 from mha_lib.classroom.lesson.slides import (
     is_for_instructors,
-    require_notebook,
     slide_type,
     title_of,
 )
 from offline_notebook import plain, to_html
 
 STUDENT, INSTRUCTOR = AUDIENCES = ("student", "instructor")
-
-
-def read_notebook(file: Path, name: object) -> NotebookNode:
-    """The notebook in a file, of any format that nbformat can bring up to date."""
-    text = ""
-    try:
-        text = file.read_text(encoding="utf-8")
-        notebook = nbformat.reads(text, as_version=4)
-    except OSError as error:
-        raise CourseError("file_unusable", file=name, reason=error.strerror) from None
-    except Exception as error:  # nbformat raises a dozen kinds, some of which name a line of its own
-        with suppress(ValueError, RecursionError):
-            require_notebook(json.loads(text), name)
-        raise no_notebook(name, error) from None
-    return require_valid(notebook, name)
-
-
-def require_valid(notebook: NotebookNode, name: object) -> NotebookNode:
-    """The notebook, with an id for each cell; a ``CourseError`` says why it is none that a page can show."""
-    require_notebook(notebook, name)
-    try:
-        _, notebook = nbformat.validator.normalize(notebook)
-        nbformat.validate(notebook, relax_add_props=True)
-    except Exception as error:
-        raise no_notebook(name, error) from None
-    return notebook
-
-
-def no_notebook(name: object, error: Exception) -> CourseError:
-    reason = next(iter(str(error).splitlines()), "") or type(error).__name__
-    return CourseError("no_notebook", file=name, reason=reason[:200])
 
 
 def cells_for(audience: str, notebook: NotebookNode) -> list[NotebookNode]:
@@ -123,12 +88,12 @@ class Description:
     number: str  # "" where the name of the file begins with none
 
 
-def describe(notebook: NotebookNode, name: str, audience: str) -> Description:
+def describe(lesson: Lesson, audience: str) -> Description:
     """The title in the notebook's metadata, or else its first heading, and the summary there."""
-    cells = [cell for cell in cells_for(audience, notebook) if is_on_the_page(cell)]
-    title = title_of({"cells": cells, "metadata": notebook.metadata}, name)
-    summary = str(notebook.metadata.get("summary") or "")
-    number = re.match(r"0*(\d+)_", name)
+    cells = [cell for cell in cells_for(audience, lesson.notebook) if is_on_the_page(cell)]
+    title = title_of({"cells": cells, "metadata": lesson.notebook.metadata}, lesson.name)
+    summary = str(lesson.notebook.metadata.get("summary") or "")
+    number = re.match(r"0*(\d+)_", lesson.name)
     return Description(
         title=plain(to_html(title, escape=True)),
         summary=plain(to_html(summary, escape=True)),

@@ -7,7 +7,6 @@ until the reader asks for them.
 import html
 import re
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
@@ -15,18 +14,17 @@ from nbformat import NotebookNode
 
 from mha_lib.classroom.exercises import find_exercises
 from mha_lib.classroom.exercises.small import Small
-from mha_lib.classroom.lesson.grammar import has_role, identity_of
+from mha_lib.classroom.lesson.grammar import has_role
 from mha_lib.classroom.lesson.language import ENGLISH, TAG, has_words, words_in
 from mha_lib.classroom.lesson.outputs import CHECK, is_progress
+from mha_lib.classroom.lesson.reading import Lesson
 from mha_lib.classroom.lesson.slides import (
     STARTS,
-    Slide,
     addresses_of,
-    read_stacks,
     slide_type,
 )
 from mha_lib.classroom.pages import page
-from mha_lib.classroom.pages.cells import cleaner_for
+from mha_lib.classroom.pages.cleaner import cleaner_for
 from mha_lib.classroom.pages.handout.notebook import (
     cells_for,
     describe,
@@ -70,41 +68,36 @@ class HandoutPage:
 
     def __init__(
         self,
-        notebook: NotebookNode,
-        name: str,
-        folder: Path,
+        lesson: Lesson,
         audience: str,
         complain: Callable[[str], object],
         address_of: AddressOf,
-        stacks: list[list[Slide]] | None = None,
+        ran: NotebookNode | None = None,
     ):
-        """``stacks``: the slides of the lesson with their notes, which a notebook for students lacks."""
-        self.notebook = notebook
-        stacks = read_stacks(notebook.cells) if stacks is None else stacks
+        """``ran``: the notebook with its outputs, where the lesson has run for this page."""
+        self.notebook = notebook = lesson.copy() if ran is None else ran
         self.audience = audience
         self.complain = complain
-        identity = identity_of(notebook)
-        self.language = str(notebook.metadata.get("lang") or (identity.language if identity else ENGLISH))
+        self.language = lesson.language
         if not has_words(self.language):
             complain(words_in(ENGLISH)["language"]["unknown"].format(language=self.language))
         words = words_in(self.language)
         self.words = words["handout"]
-        every_slide = (slide for stack in stacks for slide in stack)
-        self.addresses = addresses_of(every_slide, identity)
+        self.addresses = addresses_of(lesson.slides, lesson.identity)
         self.small = small_exercises(notebook, words)
         code = notebook.metadata.get("language_info", {})
         self.programming_language = (
             entry(str, code, "pygments_lexer") or entry(str, code, "name") or "ipython3"
         )
-        self.description = describe(notebook, name, audience)
-        self.cleaner = cleaner_for(folder, self.language, complain)
+        self.description = describe(lesson, audience)
+        self.cleaner = cleaner_for(lesson.folder, self.language, complain)
         self.outputs = Outputs(notebook.metadata, self.cleaner, is_print=lambda metadata: CHECK in metadata)
         self.body = parse(self.cells())
         lead_links(self.body, address_of, self.words, complain)
         self.cleaner.clean_tree(self.body)
         if count := self.outputs.widgets.not_stored:
             complain(self.words["not_stored"].format(count=count))
-        link_terms(self.body, notebook, name, folder, address_of)
+        link_terms(self.body, lesson, address_of)
         self.headings = add_anchors(self.body, self.words["link"], lowered_in="subslide")
         mend_anchors(self.body, self.words, complain)
 

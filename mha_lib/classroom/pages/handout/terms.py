@@ -1,13 +1,12 @@
 """Terms in a lesson's handout: definitions get anchors, and the first use on a later slide leads there."""
 
 from collections.abc import Mapping
-from pathlib import Path, PurePosixPath
-from typing import Any
+from pathlib import PurePosixPath
 
 from bs4 import NavigableString, PageElement, Tag
 
 from mha_lib.classroom.lesson.glossary import Definition, definitions_in, first_of_each, glossary
-from mha_lib.classroom.lesson.grammar import identity_of
+from mha_lib.classroom.lesson.reading import Lesson
 from mha_lib.classroom.lesson.terms import in_lower_case, uses_of
 from offline_notebook import AddressOf
 
@@ -16,19 +15,17 @@ UNDEFINED = [*HEADINGS, "details", "table"]  # bold text in these defines nothin
 UNLINKED = [*HEADINGS, "a", "code", "dfn", "figure", "pre", "summary"]
 
 
-def link_terms(
-    page: Tag, notebook: Mapping[str, Any], name: str, folder: Path, address_of: AddressOf
-) -> None:
+def link_terms(page: Tag, lesson: Lesson, address_of: AddressOf) -> None:
     """Link the terms of a lesson, and those of the lessons before it in the folder that have a page.
 
     In the page, cells still have ``data-cell``. The page of a notebook that is no lesson stays as it is.
     """
-    if (identity := identity_of(notebook)) is None:
+    if (identity := lesson.identity) is None:
         return
-    before = sorted(file for file in folder.glob("*.ipynb") if file.stem < name)
+    before = sorted(file for file in lesson.folder.glob("*.ipynb") if file.stem < lesson.name)
     pages = {file.stem: address_of(PurePosixPath(file.name)) for file in before}
     others = glossary(file for file in before if pages[file.stem])
-    terms = first_of_each([*others, *definitions_in(notebook, folder)])
+    terms = first_of_each([*others, *definitions_in(lesson)])
     mine = terms[len(others) :]
     links = {one.term: f"{pages[one.lesson]}#{one.anchor}" for one in others if one.lesson in pages}
     sentences = {one.term: one.text for one in terms}

@@ -5,10 +5,10 @@ from pathlib import Path
 
 from mha_lib.classroom.lesson import CourseError, hands_out_solutions, language_in, list_languages
 from mha_lib.classroom.lesson.files import write_whole
+from mha_lib.classroom.lesson.reading import read_lesson
 from mha_lib.classroom.pages.browser import require_browser
 from mha_lib.classroom.pages.build import Build
 from mha_lib.classroom.pages.handout.build import address_of_run, page_of, run_changed
-from mha_lib.classroom.pages.handout.notebook import read_notebook
 from mha_lib.classroom.pages.site.documents import read_documents
 from mha_lib.classroom.pages.site.glossary import add_glossaries
 from mha_lib.classroom.pages.site.notebook import students_notebook
@@ -73,7 +73,7 @@ def read_site(
     for lesson in ran:
         run, slides = address_of_run(root, lesson), address_of_slides(root, lesson)
         with build.attempt(lesson):
-            page = page_of(lesson, read_notebook(run, run), names, build)
+            page = page_of(read_lesson(lesson), read_lesson(run).copy(), names, build)
             rows.append(
                 LessonRow(lesson, page, slides if with_slides and is_current(slides, lesson) else None)
             )

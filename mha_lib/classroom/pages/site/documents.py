@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from nbformat.v4 import new_markdown_cell, new_notebook
 
+from mha_lib.classroom.lesson.reading import Lesson
 from mha_lib.classroom.pages.build import Build
 from mha_lib.classroom.pages.handout.notebook import STUDENT
 from mha_lib.classroom.pages.handout.page import HandoutPage
@@ -38,10 +39,9 @@ def document_of(file: Path, text: str, root: Path, lessons: Set[str], build: Bui
     """The page of Markdown that lies, or might lie, in a file in ``docs/<language>/``."""
     language = file.parent.name
     cell = new_markdown_cell(text, id=file.stem)
+    beside_lessons = root / "notebooks" / language / file.name  # from where ../../img/ leads to the figures
     page = HandoutPage(
-        new_notebook(cells=[cell], metadata={"lang": language}),
-        file.stem,
-        root / "notebooks" / language,  # from where ../../img/ leads to the figures too
+        Lesson(beside_lessons, new_notebook(cells=[cell], metadata={"lang": language})),
         STUDENT,
         build.warn_of(file.name),
         links_from(file, root, lessons),

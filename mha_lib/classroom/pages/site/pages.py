@@ -6,7 +6,8 @@ from typing import Any
 
 from mha_lib.classroom.lesson import language_in
 from mha_lib.classroom.lesson.language import name_of_language, words_in
-from mha_lib.classroom.lesson.slides import core_minutes, read_lesson, read_slides
+from mha_lib.classroom.lesson.reading import read_lesson
+from mha_lib.classroom.lesson.slides import core_minutes
 from mha_lib.classroom.pages import page
 from mha_lib.classroom.pages.handout.page import POLICY, STYLES, HandoutPage
 from mha_lib.classroom.pages.notes import total
@@ -36,7 +37,7 @@ class LessonRow:
 
     @property
     def minutes(self) -> str:
-        slides = read_slides(read_lesson(self.lesson)["cells"])
+        slides = read_lesson(self.lesson).slides
         return total(slides, words_in(language_in(self.lesson))["notes"]) if core_minutes(slides) else ""
 
 

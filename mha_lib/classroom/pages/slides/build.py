@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from mha_lib.classroom.lesson import CourseError, language_in
-from mha_lib.classroom.lesson.files import as_json, write_whole
-from mha_lib.classroom.lesson.slides import read_lesson
+from mha_lib.classroom.lesson.files import write_whole
+from mha_lib.classroom.lesson.reading import as_file, read_lesson
 from mha_lib.classroom.pages.browser import is_administrator, require_browser
 from mha_lib.classroom.pages.build import Build
 from mha_lib.classroom.pages.execution import CORES
@@ -78,13 +78,13 @@ def require_playwright() -> Callable[[], Any]:
 
 def give_outputs(deck: Path, run: Path) -> None:
     """Give a deck what the lesson's cells put out when it ran, and the state of its widgets."""
-    notebook, ran = read_lesson(deck), read_lesson(run)
+    notebook, ran = read_lesson(deck).copy(), read_lesson(run).copy()
     cells = {cell["id"]: cell for cell in ran["cells"] if cell["cell_type"] == "code"}
     for cell in notebook["cells"]:
         if its := cells.get(cell["id"]):  # not for a solution
             cell.update(outputs=its["outputs"], execution_count=its["execution_count"])
     notebook["metadata"]["widgets"] = ran["metadata"].get("widgets", {})
-    write_whole(deck, as_json(notebook))
+    write_whole(deck, as_file(notebook))
 
 
 async def printed(context: Any, address: str) -> bytes:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
+from mha_lib.classroom.lesson.reading import Lesson
 from mha_lib.classroom.pages.handout.page import HandoutPage
 from offline_notebook import among
 from tests.offline_notebook.pages import VIEW, read, shown
@@ -27,7 +28,8 @@ def widget(model_id, **beside):
 
 def page_of(notebook, name="03_lesson", folder=".", audience="student", handouts=(), complain=print):
     """The page of a notebook as after an execution of our own: its widgets live."""
-    return HandoutPage(notebook, name, Path(folder), audience, complain, among({*handouts, name})).render()
+    lesson = Lesson(Path(folder) / f"{name}.ipynb", notebook)
+    return HandoutPage(lesson, audience, complain, among({*handouts, name})).render()
 
 
 class Handout:

@@ -12,8 +12,8 @@ from traitlets.config.loader import PyFileConfigLoader
 
 from mha_lib.classroom.jupyter import SETTINGS
 from mha_lib.classroom.lesson import CourseError
+from mha_lib.classroom.lesson.reading import read_lesson
 from mha_lib.classroom.pages.handout import HandoutExporter
-from mha_lib.classroom.pages.handout.notebook import read_notebook
 from tests.classroom.pages.handout.cells import page_of, widget
 from tests.offline_notebook.pages import PIXEL, STATE, VIEW, read, stored
 
@@ -127,7 +127,7 @@ def test_metadata_and_outputs_of_any_form_end_no_handout(tmp_path, odd):
     file = folder / "01_odd.ipynb"
     for notebook in odd_notebooks(odd):
         file.write_text(json.dumps(notebook))
-        assert "the end" in page_of(read_notebook(file, file), file.stem, folder)
+        assert "the end" in page_of(read_lesson(file).notebook, file.stem, folder)
 
 
 @pytest.mark.parametrize(

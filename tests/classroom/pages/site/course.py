@@ -12,7 +12,7 @@ from nbformat.v4 import new_notebook
 from mha_lib.classroom import explore
 from mha_lib.classroom.lesson import prepare_lessons
 from mha_lib.classroom.lesson.files import write_whole
-from mha_lib.classroom.lesson.working_copy import without_outputs
+from mha_lib.classroom.lesson.working_copy import changed, clear_outputs
 from mha_lib.classroom.pages.handout.build import address_of_run
 from mha_lib.classroom.pages.slides.build import address_of_slides
 from mha_lib.classroom.pages.sources import sources_of, write_made
@@ -59,7 +59,7 @@ def write_lesson(path, explorer, title, heading, sentence, front):
             "widgets": {STATE: {"state": state}},
         },
     )
-    write_whole(path, without_outputs(nbformat.writes(ran).encode()))
+    write_whole(path, changed(nbformat.writes(ran).encode(), clear_outputs))
     return ran
 
 

@@ -1,4 +1,4 @@
-"""The cells in which a lesson runs: IPython's shell, text that a cell shows, a line that is written over."""
+"""Where a lesson's code shows text: in IPython's shell as an output of the cell, or else in a terminal."""
 
 import codecs
 import io

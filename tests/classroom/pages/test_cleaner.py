@@ -7,7 +7,7 @@ from urllib.parse import unquote
 import pytest
 
 from mha_lib.classroom.lesson.language import words_in
-from mha_lib.classroom.pages.cells import pictures_of
+from mha_lib.classroom.pages.cleaner import pictures_of
 from tests.offline_notebook.pages import SENTENCES, read
 
 DRAWING = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><text>keys</text></svg>'
