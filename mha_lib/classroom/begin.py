@@ -8,7 +8,6 @@ from mha_lib.classroom.exercises.asserts import show_passed_asserts
 from mha_lib.classroom.exercises.kept import kept_states
 from mha_lib.classroom.lesson.cells import shell_here, show_text
 from mha_lib.classroom.lesson.chinese import SIMPLIFIED
-from mha_lib.classroom.lesson.glosses import explain_errors
 from mha_lib.classroom.lesson.language import language_here, words_here
 from mha_lib.classroom.lesson.needs import lesson_in_route
 from mha_lib.classroom.lesson.outputs import report_metadata
@@ -21,14 +20,12 @@ PARTS = "mha_parts"  # of IPython's shell: the modules in which the cells of les
 def begin_lesson() -> None:
     """From now on cells tick the asserts that pass, and show figures in the theme of the page.
 
-    In a Chinese lesson figures can also write Chinese, and an error of the library has a Chinese sentence
-    below it. A student reads which exercises earlier sessions have solved. A second call changes nothing, and
-    neither does a call outside IPython.
+    In a Chinese lesson figures can also write Chinese. A student reads which exercises earlier sessions have
+    solved. A second call changes nothing, and neither does a call outside IPython.
     """
     if shell := shell_here():
         follow_the_theme(shell)
         show_passed_asserts(shell)
-        explain_errors(shell)
         if language_here().split("-")[0] == SIMPLIFIED:
             write_chinese()
         show_solved()
