@@ -7,7 +7,6 @@ from mha_lib.classroom.exercises import names_by_lesson
 from mha_lib.classroom.exercises.asserts import show_passed_asserts
 from mha_lib.classroom.exercises.kept import kept_states
 from mha_lib.classroom.lesson.chinese import is_chinese
-from mha_lib.classroom.lesson.glosses import explain_errors
 from mha_lib.classroom.lesson.language import RUNNING, speak, words_here
 from mha_lib.classroom.lesson.needs import lesson_in_route
 from mha_lib.classroom.lesson.outputs import report_metadata
@@ -22,16 +21,15 @@ def begin_lesson(lesson: str, language: str) -> None:
     """From now on cells tick the asserts that pass, and show figures in the theme of the page.
 
     ``lesson`` is the number of the lesson, such as ``"03"``, and ``language`` the one that the software
-    speaks, such as ``"zh"``. In a Chinese lesson figures can also write Chinese, and an error of the library
-    has a Chinese sentence below it. A student reads which exercises earlier sessions have solved. A second
-    call changes nothing. Outside IPython only the language is set.
+    speaks, such as ``"zh"``. In a Chinese lesson figures can also write Chinese. A student reads which
+    exercises earlier sessions have solved. A second call changes nothing. Outside IPython only the language
+    is set.
     """
     speak(language)
     RUNNING.number = lesson
     if shell := shell_here():
         follow_the_theme(shell)
         show_passed_asserts(shell)
-        explain_errors(shell)
         if is_chinese(language):
             write_chinese()
         show_solved()

@@ -6,7 +6,7 @@ from tests.errands.edits import add_above, add_at_end, add_below
 
 HEADING = "Give the deck a key"
 TESTS = ["-k", "u_goes or no_key or help or language or gap or english", "tests/browser/test_deck_keys.py"]
-TESTS += ["tests/browser/test_deck_show.py", "tests/classroom/lesson", "tests/test_docs.py"]
+TESTS += ["tests/browser/test_deck_show.py", "tests/classroom/lesson"]
 SAID = {"en": "to the very first slide", "zh": "回到最前面的一页"}
 TEST = """
 
@@ -26,5 +26,4 @@ def make(root: Path) -> None:
         add_above(
             classroom / "words" / language / "interface.json", '      "sorter": ', f'      "top": "{said}",\n'
         )
-        add_below(root / "docs" / language / "teach.md", "| E | ", f"| U | {said} |\n")
     add_at_end(root / "tests" / "browser" / "test_deck_keys.py", TEST)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.errands.edits import add_above, add_at_end
+from tests.errands.edits import add_above, add_at_end, replace
 
 HEADING = "Show a kind of output in handouts"
 IF_NEEDED = ("mha_lib/classroom/pages/handout/others.css",)
@@ -18,8 +18,7 @@ def test_a_poem_keeps_its_lines():
 
 def make(root: Path) -> None:
     outputs = root / "offline_notebook" / "outputs.py"
-    text = outputs.read_text(encoding="utf-8")
-    outputs.write_text(text.replace("SHOWN = {", 'SHOWN = {"text/x-poem", ', 1), encoding="utf-8")
+    replace(outputs, "SHOWN = {", 'SHOWN = {"text/x-poem", ')
     branch = (
         '        if poem := data.get("text/x-poem"):\n            return terminal(joined(poem), "result")\n'
     )

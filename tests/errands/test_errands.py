@@ -1,4 +1,4 @@
-"""Each errand of CONTRIBUTING.md needs the files that its recipe names, and no other."""
+"""Each errand of the guides needs the files that its recipe names, and no other."""
 
 import os
 import re
@@ -9,13 +9,23 @@ from pathlib import Path
 
 import pytest
 
-from tests.errands import add_argument, add_key, add_language, add_lesson, add_output, move_jupyterlab
+from tests.errands import (
+    add_argument,
+    add_exercise,
+    add_key,
+    add_language,
+    add_lesson,
+    add_output,
+    move_jupyterlab,
+)
 from tests.lessons import ROOT
 
 pytestmark = pytest.mark.ci
 
-ERRANDS = [add_lesson, add_language, add_argument, add_key, add_output, move_jupyterlab]
-GUIDE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+ERRANDS = [add_lesson, add_language, add_argument, add_key, add_exercise, add_output, move_jupyterlab]
+GUIDE, FOR_MAINTAINERS = (
+    (ROOT / page).read_text(encoding="utf-8") for page in ("CONTRIBUTING.md", "docs/en/maintain.md")
+)
 LEFT_OUT = shutil.ignore_patterns(
     *(".git", ".venv", "build", "work", "node_modules", "__pycache__", ".pytest_cache", ".mypy_cache"),
     *(".ruff_cache", ".hypothesis", "zh-Hant"),
@@ -23,8 +33,8 @@ LEFT_OUT = shutil.ignore_patterns(
 
 
 def test_the_guide_has_a_recipe_for_each_errand_and_no_other():
-    recipes = re.findall(r"^### (.+)$", GUIDE.split("## Six errands")[1], re.MULTILINE)
-    assert recipes == [errand.HEADING for errand in ERRANDS]
+    recipes = re.findall(r"^### (.+)$", GUIDE.split("## Errands")[1], re.MULTILINE)
+    assert [*recipes, "Move to a new JupyterLab"] == [errand.HEADING for errand in ERRANDS]
 
 
 def contents(root: Path) -> dict[str, bytes]:
@@ -38,7 +48,8 @@ def test_an_errand_needs_the_files_that_its_recipe_names(errand, tmp_path):
     before = contents(root)
     errand.make(root)
     touched = [name for name, content in contents(root).items() if before.get(name) != content]
-    recipe = GUIDE.split(f"### {errand.HEADING}\n")[1].split("\n### ")[0]
+    guides = GUIDE + FOR_MAINTAINERS
+    recipe = guides.split(f"# {errand.HEADING}\n")[1].split("\n#")[0]
     steps = "\n".join(re.findall(r"^\d+\. .*", recipe, re.MULTILINE))
     named = [name for name in re.findall(r"`([\w./-]+)`", steps) if re.search(r"/|\.(md|toml|txt)$", name)]
     assert [name for name in touched if not name.startswith(tuple(named))] == [], "these are in no recipe"

@@ -20,7 +20,6 @@ from mha_lib.classroom.exercises.kept import keep_state, kept_states
 from mha_lib.classroom.exercises.on_the_way import Answer, Arguments, is_own
 from mha_lib.classroom.exercises.record import Noted, Record
 from mha_lib.classroom.exercises.reports import MARKS, named
-from mha_lib.classroom.lesson.glosses import explanation
 from mha_lib.classroom.lesson.language import words_here
 from mha_lib.classroom.lesson.outputs import check_metadata, report_metadata
 from mha_lib.classroom.lesson.shell import show_text
@@ -334,12 +333,8 @@ def raised(error: Exception) -> Verdict:
     line, variables = own[-1]
     if type(error) is NameError and error.name:
         return wrong("name_unknown", line=line, name=error.name)
-    sentences = [
-        say("line_raised", line=line, **gaps),
-        explanation(error),
-        *hints(str(error), line, variables),
-    ]
-    return Verdict("wrong", "\n".join(filter(None, sentences)), ("line_raised",))
+    sentences = [say("line_raised", line=line, **gaps), *hints(str(error), line, variables)]
+    return Verdict("wrong", "\n".join(sentences), ("line_raised",))
 
 
 def hints(reason: str, line: str, variables: Mapping[str, Any]) -> Iterator[str]:

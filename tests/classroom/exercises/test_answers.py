@@ -102,7 +102,8 @@ def test_a_right_answer_that_writes_into_its_input_is_told_so(exercise):
 
 @pytest.mark.parametrize("exercise", EXERCISES.values(), ids=named)
 def test_an_unfinished_answer_is_not_yet_solved(exercise):
-    answer = ... if isinstance(exercise, Small) else lambda *_: ...
+    takes_a_function = type(exercise).judge is Judged.judge
+    answer = (lambda *_: ...) if takes_a_function else ...
     assert exercise.judge(answer).state == "not yet"
 
 
