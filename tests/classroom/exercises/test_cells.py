@@ -3,17 +3,21 @@
 import io
 import sys
 
+import nbformat
 import pytest
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_notebook
 
 from mha_lib.classroom.exercises import names_by_lesson
+from mha_lib.classroom.exercises.progress import MARKS, Progress
 from mha_lib.classroom.exercises.reports import named, read_report
 from mha_lib.classroom.lesson.cells import show_text
+from mha_lib.classroom.lesson.grammar import Identity
 from mha_lib.classroom.lesson.language import words_in
 from mha_lib.classroom.lesson.outputs import CHECK, check_metadata, report_metadata, says_not_yet
 
 WORDS = words_in("zh")
+EXERCISES = names_by_lesson()["03_multi_head_attention"]
 BEGIN = """
 from mha_lib.classroom import begin_lesson, check, explore
 assert callable(explore)
@@ -35,6 +39,8 @@ def folder(tmp_path_factory):
     course = tmp_path_factory.mktemp("course")
     for place in ("notebooks/zh", "work/zh"):
         (course / place).mkdir(parents=True)
+    copy = new_notebook(metadata={"mha": Identity("03_multi_head_attention", "zh", "student").block()})
+    nbformat.write(copy, course / "work" / "zh" / "03_multi_head_attention.ipynb")
     return course / "work" / "zh"
 
 
@@ -80,11 +86,11 @@ def test_each_check_is_text_whose_metadata_tells_its_state(cells):
 
 def test_the_report_is_one_text_whose_metadata_tells_the_state_of_each_exercise(cells):
     report, written = cells[2].outputs
-    solved = WORDS["checks"]["solved"].format(solved=1, checked=2)
-    assert report.data == {
-        "text/plain": f"✓ {named('split_heads', WORDS)}\n✗ {named('multi_head', WORDS)}\n{solved}"
-    }
-    assert report.metadata == report_metadata({"split_heads": "solved", "multi_head": "wrong"})
+    states = dict.fromkeys(EXERCISES, "not yet") | {"split_heads": "solved", "multi_head": "wrong"}
+    lines = [f"{MARKS[state]} {named(exercise, WORDS)}" for exercise, state in states.items()]
+    solved = WORDS["checks"]["solved"].format(solved=1, all=len(EXERCISES))
+    assert report.data == {"text/plain": "\n".join([*lines, solved])}
+    assert report.metadata == report_metadata(states)
     assert "已写入 reports/multi_head_attention-王小明.report.json" in shown(written)
 
 
@@ -92,11 +98,9 @@ def test_a_restart_of_the_kernel_loses_nothing_that_was_solved_or_written(folder
     assert cells[0].outputs == [], "nothing is kept yet"
     begin, _ = run(RESTARTED, folder)
     (kept,) = begin.outputs
-    number = len(names_by_lesson()["03_multi_head_attention"])
-    assert shown(kept) == WORDS["begin"]["kept"].format(lesson="03", solved=1, all=number)
-    assert kept.metadata == report_metadata({"split_heads": "solved", "multi_head": "wrong"})
+    assert shown(kept) == WORDS["begin"]["kept"].format(lesson="03", solved=1, all=len(EXERCISES))
     report = read_report(folder / "reports" / "multi_head_attention-王小明.report.json")
     assert report.language == "zh"
-    assert report.exercises["split_heads"].state == "solved"
-    multi_head = report.exercises["multi_head"]
-    assert (multi_head.state, multi_head.checks, multi_head.mistakes) == ("not yet", 2, {"not_a_function": 1})
+    assert report.exercises["split_heads"] == Progress("solved", "solved", checks=2)
+    tried = Progress("not yet", "not yet", checks=2, mistakes={"not_a_function": 1})
+    assert report.exercises["multi_head"] == tried

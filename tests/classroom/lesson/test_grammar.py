@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from mha_lib.classroom.exercises import kept
+from mha_lib.classroom.exercises import progress
 from mha_lib.classroom.lesson import make_deck_copy, make_traditional, make_working_copy
 from mha_lib.classroom.lesson.grammar import Identity, identity_in, identity_of
 from mha_lib.classroom.lesson.language import language_here
@@ -61,9 +61,9 @@ def test_a_copy_that_was_renamed_and_moved_speaks_its_language_and_keeps_what_wa
     student, _ = make_working_copy(course, "zh")
     shutil.copy(student / NAME, tmp_path / "mine.ipynb")
     monkeypatch.chdir(tmp_path)
-    assert (language_here(), kept.file_here()) == ("en", None)
+    assert (language_here(), progress.file_here()) == ("en", None)
     monkeypatch.setenv("JPY_SESSION_NAME", "somewhere/mine.ipynb")  # as Jupyter's server names it
-    assert (language_here(), kept.file_here()) == ("zh", tmp_path / kept.FILE)
+    assert (language_here(), progress.file_here()) == ("zh", tmp_path / progress.FILE)
 
 
 def test_an_older_copy_is_known_by_its_place(course, monkeypatch):
@@ -73,4 +73,4 @@ def test_an_older_copy_is_known_by_its_place(course, monkeypatch):
     (student / "older.ipynb").write_text(json.dumps(older), encoding="utf-8")
     monkeypatch.chdir(student)
     monkeypatch.setenv("JPY_SESSION_NAME", "older.ipynb")
-    assert (language_here(), kept.file_here()) == ("zh", student / kept.FILE)
+    assert (language_here(), progress.file_here()) == ("zh", student / progress.FILE)
