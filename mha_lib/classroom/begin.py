@@ -5,7 +5,7 @@ from typing import Any
 
 from mha_lib.classroom.exercises import names_by_lesson
 from mha_lib.classroom.exercises.asserts import show_passed_asserts
-from mha_lib.classroom.exercises.progress import Progress, Record, progress_in
+from mha_lib.classroom.exercises.progress import Record, progress_in
 from mha_lib.classroom.lesson.cells import shell_here, show_text
 from mha_lib.classroom.lesson.chinese import SIMPLIFIED
 from mha_lib.classroom.lesson.glosses import explain_errors
@@ -39,7 +39,7 @@ def show_solved() -> None:
     lines = [
         words_here()["begin"]["kept"].format(
             lesson=lesson.split("_")[0],
-            solved=sum(progress.get(name, Progress()).state == "solved" for name in names),
+            solved=sum(progress[name].state == "solved" for name in names),
             all=len(names),
         )
         for lesson, names in names_by_lesson().items()

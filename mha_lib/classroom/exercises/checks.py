@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from mha_lib.classroom.exercises.judge import Answer, Judged, say
-from mha_lib.classroom.exercises.progress import MARKS, Progress, Record, progress_in
+from mha_lib.classroom.exercises.progress import MARKS, Record, progress_in
 from mha_lib.classroom.exercises.reports import named, write_reports
 from mha_lib.classroom.lesson.cells import show_text
 from mha_lib.classroom.lesson.language import words_here
@@ -58,28 +58,27 @@ class Check:
         lines = []
         for objective, exercises in objectives.items():
             names = exercises.split()
-            solved = sum(progress.get(name, Progress()).state == "solved" for name in names)
+            solved = sum(progress[name].state == "solved" for name in names)
             mark = MARKS["solved" if solved == len(names) else "not yet"]
             sentence = say("objective", objective=objective, solved=solved, all=len(names))
             lines.append(f"{mark} {sentence}")
         show_text("\n".join(lines), {})
 
     def report(self, name: str | None = None) -> None:
-        """Show which exercises of a lesson are solved, on any day and in any kernel.
+        """Show which exercises are solved, of the lessons that this kernel has checked or else of all.
 
-        The lessons are those of which this kernel has checked an answer, or else all of which one was ever
-        checked. With your name it also writes that into a small file to hand in: ``check.report("Ada
-        Lovelace")`` writes ``reports/multi_head_attention-Ada-Lovelace.report.json`` beside the lesson, and
+        With your name it also writes that into a small file to hand in: ``check.report("Ada Lovelace")``
+        writes ``reports/multi_head_attention-Ada-Lovelace.report.json`` beside the lesson, and
         ``check.report("")`` one without a name. The file holds, for each exercise, whether it is solved, how
-        often it was checked, and which mistakes came up; none of your code. Nothing is sent: you hand the
-        file in.
+        often it was checked, on any day and in any kernel, and which mistakes came up; none of your code.
+        Nothing is sent: you hand the file in.
         """
         verdicts = [noted for noted in self._record.verdicts() if noted.exercise in self._exercises]
         own = [noted for noted in verdicts if noted.kernel == self._record.kernel]
         lessons = {self._exercises[noted.exercise].lesson for noted in own or verdicts}
         checked = progress_in(verdicts)
         exercises = [each for each in self._exercises.values() if each.lesson in lessons]
-        progress = {each.name: checked.get(each.name, Progress()) for each in exercises}
+        progress = {each.name: checked[each.name] for each in exercises}
         lines = []
         for exercise, each in progress.items():
             line = f"{MARKS[each.state]} {named(exercise, words_here())}"

@@ -8,6 +8,7 @@ of JupyterLab reads the same file (``jupyter/seat/progress.js``).
 
 import json
 import secrets
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -101,11 +102,11 @@ def verdict_in(line: bytes) -> Noted | None:
     return None
 
 
-def progress_in(verdicts: Iterable[Noted]) -> dict[str, Progress]:
-    """The progress in each exercise, in the order of their first checks."""
-    exercises: dict[str, Progress] = {}
+def progress_in(verdicts: Iterable[Noted]) -> defaultdict[str, Progress]:
+    """The progress in each exercise; in one that was never checked it is "not yet"."""
+    exercises: defaultdict[str, Progress] = defaultdict(Progress)
     for noted in verdicts:
-        progress = exercises.setdefault(noted.exercise, Progress())
+        progress = exercises[noted.exercise]
         progress.newest = noted.state
         progress.state = "solved" if progress.state == "solved" else noted.state
         progress.checks = min(progress.checks + 1, MOST)

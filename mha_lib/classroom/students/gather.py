@@ -44,8 +44,7 @@ class HandedIn:
     @property
     def volume(self) -> str:
         """The hub's volume in which the file lies, such as mha-ada; "" elsewhere."""
-        parts = self.file.parts[:-1]
-        return ("/".join(parts[: parts.index(VOLUME)]) or VOLUME) if VOLUME in parts else ""
+        return self.place.removesuffix(f"/{VOLUME}") if VOLUME in self.file.parts[:-1] else ""
 
     @property
     def place(self) -> str:

@@ -129,9 +129,8 @@ def table_of(rows: list[LessonRow]) -> str:
     """A line for each student and exercise."""
     text = io.StringIO()
     table = csv.writer(text)
-    table.writerow(
-        ["lesson", "student", "exercise", "state", "newest", "checks", "mistakes", "written", "file"]
-    )
+    columns = ["lesson", "student", "exercise", "state", "newest", "checks", "mistakes", "written", "file"]
+    table.writerow(columns)
     for lesson in rows:
         for one in lesson.students:
             for exercise, each in zip(lesson.exercises, progress_of(one, lesson), strict=True):
