@@ -73,8 +73,8 @@ def test_nothing_is_kept_beside_another_notebook_than_a_students(here, capsys):
     assert not (here / FILE).exists()
 
 
-def test_a_copy_that_was_renamed_while_it_ran_keeps_its_file_after_a_restart(here):
-    Check(NUMBER).number(NUMBER.answer)
+def test_a_copy_that_was_renamed_keeps_its_file_after_a_restart(here):
+    (here / FILE).touch()
     (here / "03_three.ipynb").rename("mine.ipynb")  # the server still tells a restarted kernel the old name
     assert file_here() == here / FILE
 
