@@ -1,10 +1,14 @@
 """``check`` shows verdicts and what is solved; its reports leave other files alone."""
 
+import json
+from dataclasses import replace
+
 import pytest
 
 from mha_lib.classroom.exercises.checks import Check
 from mha_lib.classroom.exercises.judge import Exercise
 from mha_lib.classroom.exercises.reports import read_report
+from tests.classroom.students.reports import ADA
 
 
 def scaled(n, *, scale=2, mask=3):
@@ -84,7 +88,10 @@ def test_the_file_says_what_is_solved_and_which_mistakes_came_up(check, tmp_path
     assert "my_very_own_line" not in written, "no code of the student's is in the file"
 
 
-@pytest.mark.parametrize("content", ["my own notes", '{"mha_lib_report": 1'])
+OF_ANOTHER = json.dumps(replace(ADA, lesson="three").as_tree())
+
+
+@pytest.mark.parametrize("content", ["my own notes", '{"mha_lib_report": 1', OF_ANOTHER])
 def test_a_file_that_is_no_report_of_the_students_stays(check, tmp_path, capsys, content):
     mine = tmp_path / "reports" / "three.report.json"
     mine.parent.mkdir()
