@@ -16,7 +16,8 @@ import mha_lib
 import mha_lib.classroom
 from mha_lib.classroom.__main__ import make_parser
 from mha_lib.classroom.exercises import names_by_lesson
-from mha_lib.classroom.exercises.reports import FORMAT, Progress, Report
+from mha_lib.classroom.exercises.progress import Progress
+from mha_lib.classroom.exercises.reports import FORMAT, Report
 from mha_lib.classroom.lesson.grammar import BLOCK, Identity
 from mha_lib.classroom.lesson.language import words_in
 

@@ -5,11 +5,10 @@ from typing import Any
 
 from mha_lib.classroom.exercises import names_by_lesson
 from mha_lib.classroom.exercises.asserts import show_passed_asserts
-from mha_lib.classroom.exercises.kept import kept_states
+from mha_lib.classroom.exercises.progress import Record, progress_in
 from mha_lib.classroom.lesson.chinese import is_chinese
 from mha_lib.classroom.lesson.language import RUNNING, speak, words_here
 from mha_lib.classroom.lesson.needs import lesson_in_route
-from mha_lib.classroom.lesson.outputs import report_metadata
 from mha_lib.classroom.lesson.shell import shell_here, show_text
 from mha_lib.classroom.pictures.plots import write_chinese
 from mha_lib.classroom.pictures.theme import follow_the_theme
@@ -37,18 +36,18 @@ def begin_lesson(lesson: str, language: str) -> None:
 
 def show_solved() -> None:
     """Show of each lesson how many exercises are solved, if this student has checked any."""
-    states = kept_states()
+    progress = progress_in(Record().verdicts())
     lines = [
         words_here()["begin"]["kept"].format(
             lesson=lesson.split("_")[0],
-            solved=sum(states.get(name) == "solved" for name in names),
+            solved=sum(progress[name].state == "solved" for name in names),
             all=len(names),
         )
         for lesson, names in names_by_lesson().items()
-        if states.keys() & set(names)
+        if progress.keys() & set(names)
     ]
     if lines:
-        show_text("\n".join(lines), report_metadata(states))
+        show_text("\n".join(lines), {})
 
 
 def begin_part(lesson: str) -> None:

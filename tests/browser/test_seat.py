@@ -182,7 +182,12 @@ def test_the_line_above_the_lesson_tells_where_the_student_is_and_survives_resta
     seat.open()
     expect_progress(5, 0, 1)
 
-    # without the outputs, what was kept in work/ counts
+    # what is solved stays solved, in a fresh copy too
+    seat.write("answer", STUB)
+    seat.run("answer")
+    expect(seat.run("check").locator(".jp-OutputArea-output")).to_contain_text("○ masked_softmax")
+    expect_progress(5, 0, 1)
+    seat.save()
     notebook = nbformat.read(seat.file, 4)
     for each in notebook.cells:
         if each.cell_type == "code":
@@ -405,4 +410,4 @@ def test_a_guess_is_kept_in_the_copy_and_its_result_waits_unless_it_is_an_error(
     moved.save()
     moved.open()
     expect(moved.output("result")).to_have_text("45")
-    assert "aa dd 44" not in (seat.file.parent / ".exercises.json").read_text(encoding="utf-8")
+    assert "aa dd 44" not in (seat.file.parent / "progress.jsonl").read_text(encoding="utf-8")

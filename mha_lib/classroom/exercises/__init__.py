@@ -5,18 +5,19 @@
     check.split_heads(my_split_heads)
     check.report()
 
-``judge.py`` judges an answer, ``on_the_way.py`` finds out whether it loops or calls the library, and
-``record.py`` keeps the verdicts and writes them into a file when asked. ``mistakes.py`` holds the mistakes
-that several exercises share. The exercises of the lesson ``03_multi_head_attention.ipynb`` stand in
-``lesson_03_multi_head_attention.py``, in the lesson's order. A new lesson needs only its file, which is found
-here. The sentences stand in ``words/``.
+``judge.py`` judges an answer, and ``on_the_way.py`` finds out whether it loops or calls the library.
+``checks.py`` shows the verdict, ``progress.py`` keeps it, and ``reports.py`` writes the files that students
+hand in. ``mistakes.py`` holds the mistakes that several exercises share. The exercises of the lesson
+``03_multi_head_attention.ipynb`` stand in ``lesson_03_multi_head_attention.py``, in the lesson's order. A new
+lesson needs only its file, which is found here. The sentences stand in ``words/``.
 """
 
 import importlib
 import pkgutil
 from dataclasses import replace
 
-from mha_lib.classroom.exercises.judge import Check, Judged
+from mha_lib.classroom.exercises.checks import Check
+from mha_lib.classroom.exercises.judge import Judged
 
 
 def find_exercises() -> list[Judged]:

@@ -16,13 +16,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from mha_lib.classroom.exercises.kept import keep_state, kept_states
 from mha_lib.classroom.exercises.on_the_way import Answer, Arguments, is_own
-from mha_lib.classroom.exercises.record import Noted, Record
-from mha_lib.classroom.exercises.reports import MARKS, named
 from mha_lib.classroom.lesson.language import words_here
-from mha_lib.classroom.lesson.outputs import check_metadata, report_metadata
-from mha_lib.classroom.lesson.shell import show_text
 from mha_lib.classroom.trainings.threads import one_thread
 
 Steps = Mapping[str, Any]  # keywords of the right answer, each a step that a mistake replaces
@@ -174,82 +169,6 @@ class Exercise(Judged):
             return all(map(same, results, (answer(*call) for call in self.calls())))
         except (RuntimeError, ValueError, IndexError):  # two mistakes together may not run at all
             return False
-
-
-class Check:
-    """One method an exercise; it keeps the verdicts for ``report``.
-
-    In IPython each verdict is an output of its own, whose metadata tells its state (``lesson/outputs.py``).
-    """
-
-    def __init__(self, *exercises: Judged):
-        self._exercises = {exercise.name: exercise for exercise in exercises}
-        self._record = Record({exercise.name: exercise.lesson for exercise in exercises})
-        names = [exercise.name for exercise in exercises]
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
-            raise ValueError(f"the name of an exercise must be unique over all lessons, got {twice} twice")
-
-    def __getattr__(self, name: str) -> Callable[[Answer], None]:
-        if name.startswith("_") or name not in self._exercises:
-            raise AttributeError(f"there is no exercise {name!r}; there are: {', '.join(self._exercises)}")
-
-        def check_answer(given: Answer) -> None:
-            exercise = self._exercises[name]
-            verdict, title = exercise.judge(given), named(name, words_here())
-            if getattr(given, "__name__", "").endswith("_solution"):  # not the student's answer
-                sentence = say("solution", exercise=title, sentence=verdict.sentence)
-            else:
-                self._record.noted.append(Noted(exercise.lesson, name, verdict.state, verdict.names))
-                keep_state(name, verdict.state)
-                mark = MARKS[verdict.state]
-                sentence = say("verdict", mark=mark, exercise=title, sentence=verdict.sentence)
-            show_text(sentence, check_metadata(name, verdict.state))
-
-        return check_answer
-
-    def __dir__(self) -> list[str]:
-        return [*self._exercises, "reached", "report", "solved"]
-
-    @property
-    def solved(self) -> list[str]:
-        """The exercises whose newest answer in this session is right."""
-        return [name for name, state in self._record.newest().items() if state == "solved"]
-
-    def reached(self, objectives: Mapping[str, str]) -> None:
-        """Show which objectives of the lesson are reached: those of which all exercises are solved.
-
-        ``objectives`` maps each to the names of its exercises, with blanks between them. What earlier
-        sessions have solved counts.
-        """
-        states = kept_states() | self._record.newest()
-        lines = []
-        for objective, exercises in objectives.items():
-            names = exercises.split()
-            solved = sum(states.get(name) == "solved" for name in names)
-            mark = MARKS["solved" if solved == len(names) else "not yet"]
-            sentence = say("objective", objective=objective, solved=solved, all=len(names))
-            lines.append(f"{mark} {sentence}")
-        show_text("\n".join(lines), {})
-
-    def report(self, name: str | None = None) -> None:
-        """Show which of the exercises that you checked, also before a restart, are solved.
-
-        With your name it also writes that into a small file to hand in: ``check.report("Ada Lovelace")``
-        writes ``reports/multi_head_attention-Ada-Lovelace.report.json`` beside the lesson, and
-        ``check.report("")`` one without a name. The file holds, for each exercise, whether it is solved, how
-        often it was checked, and which mistakes came up; none of your code. Nothing is sent: you hand the
-        file in.
-
-        A restarted kernel forgets counts and mistakes, but the file keeps them: new checks are added to it.
-        """
-        states = self._record.states()
-        lines = [f"{MARKS[state]} {named(exercise, words_here())}" for exercise, state in states.items()]
-        lines.append(say("solved", solved=[*states.values()].count("solved"), checked=len(states)))
-        show_text("\n".join(lines), report_metadata(states))
-        if name is not None:
-            for sentence in self._record.write(name):
-                print(sentence)
 
 
 def say(name: str, /, **gaps: object) -> str:

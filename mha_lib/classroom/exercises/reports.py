@@ -1,45 +1,38 @@
 """A student's report on the exercises of a lesson: a small file that ``check.report`` writes.
 
-It tells which exercises are solved and which mistakes came up, by their names in ``words/``. It holds none
-of the student's code. Whoever gathers reports gets them from others, so every entry is checked when read.
+It tells the progress in each exercise, the mistakes by their names in ``words/``. It holds none of the
+student's code. Whoever gathers reports gets them from others, so every entry is checked when read.
 """
 
 import json
 import os
 import re
 import stat
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
-from datetime import datetime
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 from typing import Any
 
-from mha_lib.classroom.lesson import CourseError, in_one_line
+from mha_lib.classroom.exercises.progress import MARKS, MOST, Progress
+from mha_lib.classroom.lesson import CourseError, in_one_line, version
+from mha_lib.classroom.lesson.files import as_json, write_whole
+from mha_lib.classroom.lesson.language import language_here, words_here
 
 FORMAT = 1
 FOLDER = "reports"  # beside the lesson
 SUFFIX = ".report.json"
 LARGEST = 200_000  # bytes; a report on a whole lesson has 3 000
-MOST = 1000  # entries in a table, and the highest count
 LONGEST_NAME = 50  # characters, so that the name of the file is never too long
 # Flags for opening somebody else's file. Windows lacks the first two and needs O_BINARY.
 HARMLESS = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
-MARKS = {"solved": "✓", "wrong": "✗", "not yet": "○"}  # the states of an exercise, and their marks
 JOINERS = "\u200c\u200d"  # Persian and Indian names have them: invisible, they change their neighbours
+NO_NAMES_OF_FILES = set('/\\:*?"<>|')
+ELLIPSIS = set("….⋯。 ")  # in the lessons it stands where the student's name belongs
 IDENTIFIER = re.compile(r"[A-Za-z_]\w{0,60}", re.ASCII)
-
-
-@dataclass
-class Progress:
-    """The state of an exercise, and how often the student has checked it and made each mistake."""
-
-    state: str = "not yet"
-    checks: int = 0
-    mistakes: dict[str, int] = field(default_factory=dict)
-
-    @property
-    def is_started(self) -> bool:
-        return self.state != "not yet" or bool(self.mistakes)
 
 
 @dataclass
@@ -48,12 +41,67 @@ class Report:
     language: str
     version: str  # of the course
     written: str  # when, in ISO 8601, with the time zone
-    student: str  # a random token, the same whenever the file is written again
+    student: str  # a random token, the same in all reports of a student's folder
     name: str  # as the student typed it; "" without
     exercises: dict[str, Progress]
 
     def as_tree(self) -> dict[str, Any]:
         return {"mha_lib_report": FORMAT} | asdict(self)
+
+
+def write_reports(lessons: Mapping[str, Mapping[str, Progress]], name: object, student: str) -> Iterator[str]:
+    """Write a file for each lesson, ``{"03_multi_head_attention": {"split_heads": …}}``; yield a sentence
+    about each file."""
+    words = words_here()["report"]
+    try:
+        name = checked_name(name)
+        if not lessons:
+            yield words["nothing"]
+        for lesson, exercises in lessons.items():
+            about = (lesson.partition("_")[2], language_here(), version())
+            written = datetime.now(UTC).isoformat(timespec="seconds")
+            for what, file in write_report(Report(*about, written, student, name, {**exercises})):
+                yield words[what].format(file=f"{FOLDER}/{file.name}")
+    except CourseError as error:
+        raise ValueError(error.said_in(language_here())) from None
+
+
+def write_report(report: Report) -> Iterator[tuple[str, Path]]:
+    """Write a report, over an earlier one of the same student alone; yield files with names of sentences."""
+    stem = "-".join([report.lesson, *report.name.split()])
+    for number in count(1):
+        file = Path.cwd() / FOLDER / f"{stem}{f'-{number}' if number > 1 else ''}{SUFFIX}"
+        if is_earlier(file, report) or not (file.exists() or file.is_symlink()):
+            break
+        yield "not_mine", file
+    try:
+        write_whole(file, as_json(report.as_tree()))
+    except OSError as error:
+        raise CourseError("report_not_written", file=file, reason=error.strerror) from None
+    yield "written", file
+
+
+def is_earlier(file: Path, report: Report) -> bool:
+    """Whether the file holds a report of the same student on the same lesson."""
+    with suppress(CourseError):
+        earlier = read_report(file)
+        return (earlier.lesson, earlier.student) == (report.lesson, report.student)
+    return False
+
+
+def checked_name(name: object) -> str:
+    """The name as the report keeps it; an error says why something else is none."""
+    if not isinstance(name, str):
+        raise CourseError("report_name_no_text", name=repr(name))
+    name = unicodedata.normalize("NFC", " ".join(name.split()))
+    if name and ELLIPSIS.issuperset(name):
+        raise CourseError("report_name_placeholder", name=repr(name))
+    bad = [letter for letter in name if letter in NO_NAMES_OF_FILES or not is_seen(letter)]
+    if bad:
+        raise CourseError("report_name_bad", name=repr(name), letters=" ".join(map(repr, dict.fromkeys(bad))))
+    if len(name) > LONGEST_NAME:
+        raise CourseError("report_name_long", length=len(name), longest=LONGEST_NAME)
+    return name
 
 
 def read_report(file: Path) -> Report:
@@ -110,7 +158,8 @@ def progress_of(exercises: Mapping[str, Any], name: str) -> Progress:
     progress = entry(exercises, name, lambda value: isinstance(value, dict))
     mistakes = entry(progress, "mistakes", is_table)
     return Progress(
-        state=entry(progress, "state", lambda value: is_text(value) and value in MARKS),
+        state=entry(progress, "state", is_state),
+        newest=entry(progress, "newest", is_state),
         checks=entry(progress, "checks", is_count),
         mistakes={mistake: entry(mistakes, mistake, is_count) for mistake in mistakes},
     )
@@ -120,6 +169,10 @@ def entry(table: Mapping[str, Any], name: str, is_right: Callable[[Any], object]
     if name not in table or not is_right(table[name]):
         raise BadEntry(name)
     return table[name]
+
+
+def is_state(value: object) -> bool:
+    return is_text(value) and value in MARKS
 
 
 def is_text(value: object) -> bool:

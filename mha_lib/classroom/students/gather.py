@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from mha_lib.classroom.exercises.reports import FOLDER, Progress, Report, read_report, shown
+from mha_lib.classroom.exercises.progress import Progress
+from mha_lib.classroom.exercises.reports import Report, read_report, shown
 from mha_lib.classroom.lesson import CourseError, in_one_line
 
 DEEPEST = 20  # folders in folders: no report lies deeper, and a student may lay thousands
@@ -17,7 +18,6 @@ PASSED_OVER = ("node_modules", "site-packages", "__pycache__")  # large, without
 NAME = re.compile(r"(?P<about>[^.].*)\.report.*\.json", re.IGNORECASE)
 FAST_CLOCK = timedelta(days=1)  # a report that is written later than this from now has a wrong date
 VOLUME = "_data"  # Docker and podman keep the content of a hub's volume in this folder: mha-ada/_data
-MOST_IN_VOLUME = 100  # reports of one student: on six lessons, in several languages
 MOST = 3000  # reports in one overview: of 500 students, on six lessons
 Remarks = defaultdict[str, list[CourseError]]  # sentences about files, by the place where they lie
 
@@ -30,27 +30,21 @@ class HandedIn:
 
     @property
     def student(self) -> str:
-        """The student as a page shows it: by name and home, for a name may look like another student's.
-        Without a home, the folder or the name of the file stands beside a name only where it is needed."""
-        name = NAME.fullmatch(self.file.name)
-        place = self.home or self.file.parent.as_posix().strip(".") or (name["about"] if name else "")
-        named = self.report.name and not self.has_namesake and not self.home
-        return self.report.name if named else shown(f"{self.report.name} ({place})").strip()
+        """The student as a page shows it: by name, and by volume, for a name may look like another student's.
+        Without a volume, the folder or the name of the file stands beside a name only where it is needed."""
+        name, file = self.report.name, NAME.fullmatch(self.file.name)
+        if name and not self.has_namesake and not self.volume:
+            return name
+        place = self.volume or self.file.parent.as_posix().strip(".") or (file["about"] if file else "")
+        return shown(f"{name} ({place})").strip()
 
     def progress_in(self, exercise: str) -> Progress:
         return self.report.exercises.get(exercise, Progress())
 
     @property
-    def home(self) -> str:
-        """The home with the working copy in which the file lies: ada of ada/work/en/reports; "" elsewhere.
-
-        A hub's volume is one student's, whatever folders the student makes in it.
-        """
-        parts = self.file.parts
-        if VOLUME in parts[:-1]:
-            return "/".join(parts[: parts.index(VOLUME)]) or VOLUME
-        is_working_copy = parts[-4:-3] == ("work",) and parts[-2:-1] == (FOLDER,)
-        return "/".join(parts[:-4]) if is_working_copy else ""
+    def volume(self) -> str:
+        """The hub's volume in which the file lies, such as mha-ada; "" elsewhere."""
+        return self.place.removesuffix(f"/{VOLUME}") if VOLUME in self.file.parts[:-1] else ""
 
     @property
     def place(self) -> str:
@@ -60,11 +54,12 @@ class HandedIn:
     def same_student(self) -> tuple[str, ...]:
         """A key that two files of one student share, and those of two students with one name do not.
 
-        A home is one student's. A folder may be one student's or hold many, so the name counts too. Where
-        there is no folder, or no name, the token in the file tells.
+        A volume is one student's, whatever folders and names the student makes in it. A folder may be one
+        student's or hold many, so the name counts too. Where there is no folder, or no name, the token in
+        the file tells.
         """
-        if self.home:
-            return (self.home,)
+        if self.volume:
+            return (self.volume,)
         folder, name = self.file.parent.as_posix(), self.report.name.casefold()
         return folder, name, "" if folder != "." and name else self.report.student
 
@@ -112,18 +107,13 @@ def gather(folder: Path) -> tuple[list[HandedIn], Remarks]:
 
 
 def not_too_many(files: Iterable[Path], remarks: Remarks) -> list[Path]:
-    """The files without those that are too many for one volume, or for one overview.
+    """The files without those that are too many for one overview.
 
     Each place counts with as many as any other, so a folder of thousands displaces no other student.
     """
     by_place: dict[str, list[Path]] = {}
     for file in files:
         by_place.setdefault(place_of(file), []).append(file)
-    for place, found in by_place.items():
-        if VOLUME in found[0].parts[:-1] and len(found) > MOST_IN_VOLUME:
-            gaps = {"place": place, "count": len(found), "most": MOST_IN_VOLUME}
-            remarks[place].append(CourseError("reports_in_volume", **gaps))
-            del found[MOST_IN_VOLUME:]
     in_turn = sorted((turn, file) for found in by_place.values() for turn, file in enumerate(found))
     if len(in_turn) > MOST:
         remarks[""].append(CourseError("reports_too_many", count=len(in_turn), most=MOST))

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from mha_lib.classroom.exercises.reports import MARKS, SUFFIX, shown
+from mha_lib.classroom.exercises.progress import MARKS
+from mha_lib.classroom.exercises.reports import SUFFIX, shown
 from mha_lib.classroom.lesson import CourseError, language_in
 from mha_lib.classroom.lesson.files import write_whole
 from mha_lib.classroom.lesson.language import words_in
@@ -102,6 +103,7 @@ def overview_page(rows: list[LessonRow], build: Build, *, with_names: bool) -> s
         title=words["title"],
         styles=["pages/sheet.css", "students/overview.css"],
         words=words,
+        wrong_again=build.words["checks"]["wrong_again"],
         lessons=rows,
         remarks=build.warnings,
         with_names=with_names,
@@ -126,13 +128,16 @@ def table_of(rows: list[LessonRow]) -> str:
     """A line for each student and exercise."""
     text = io.StringIO()
     table = csv.writer(text)
-    table.writerow(["lesson", "student", "exercise", "state", "checks", "mistakes", "written", "file"])
+    columns = ["lesson", "student", "exercise", "state", "newest", "checks", "mistakes", "written", "file"]
+    table.writerow(columns)
     for lesson in rows:
         for one in lesson.students:
             for exercise, each in zip(lesson.exercises, progress_of(one, lesson), strict=True):
                 mistakes = " ".join(f"{name}:{count}" for name, count in each.mistakes.items())
-                row = [lesson.number, one.student, exercise.name, each.state, each.checks, mistakes]
-                table.writerow(map(harmless, [*row, one.report.written, shown(one.file.as_posix())]))
+                row = [lesson.number, one.student, exercise.name, each.state, each.newest, each.checks]
+                table.writerow(
+                    map(harmless, [*row, mistakes, one.report.written, shown(one.file.as_posix())])
+                )
     return text.getvalue()
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from mha_lib.classroom.exercises import names_by_lesson
-from mha_lib.classroom.exercises.reports import Progress, named, shown
+from mha_lib.classroom.exercises.progress import Progress
+from mha_lib.classroom.exercises.reports import named, shown
 from mha_lib.classroom.lesson import CourseError
 from mha_lib.classroom.lesson.reading import read_lesson
 from mha_lib.classroom.students.gather import HandedIn, Remarks

@@ -8,6 +8,7 @@ import torch
 
 from mha_lib.classroom.exercises import names_by_lesson
 from mha_lib.classroom.exercises.judge import Exercise, Judged, say, sentence_of
+from mha_lib.classroom.exercises.lesson_04_layers import look
 from mha_lib.classroom.exercises.small import Small
 from mha_lib.classroom.lesson.language import words_in
 from tests.classroom.exercises.answers import EXERCISES, Answers, written
@@ -112,3 +113,8 @@ def test_an_answer_that_is_wrong_in_a_new_way_is_told_what_came(exercise):
     verdict = exercise.judge(lambda *arguments: exercise.answer(*arguments) * 1.7 + 0.3)
     assert verdict.state == "wrong"
     assert "values are not right" in verdict.sentence
+
+
+def test_the_layer_of_the_exercise_two_hops_finds_the_last_key_that_is_equal():
+    values = look(torch.tensor([5, 8, 2]), torch.tensor([2, 5, 2, 1]), torch.tensor([10, 11, 12, 13]))
+    assert values.tolist() == [11, -1, 12]

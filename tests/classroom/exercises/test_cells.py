@@ -8,6 +8,7 @@ from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_notebook
 
 from mha_lib.classroom.exercises import names_by_lesson
+from mha_lib.classroom.exercises.progress import Progress
 from mha_lib.classroom.exercises.reports import named, read_report
 from mha_lib.classroom.lesson import make_working_copy
 from mha_lib.classroom.lesson.language import words_in
@@ -16,6 +17,7 @@ from mha_lib.classroom.lesson.shell import show_text
 from tests.lessons import copy_course
 
 WORDS = words_in("zh")
+EXERCISES = names_by_lesson()["03_multi_head_attention"]
 BEGIN = """
 from mha_lib.classroom import begin_lesson, check, explore
 assert callable(explore)
@@ -80,11 +82,11 @@ def test_each_check_is_text_whose_metadata_tells_its_state(cells):
 
 def test_the_report_is_one_text_whose_metadata_tells_the_state_of_each_exercise(cells):
     report, written = cells[2].outputs
-    solved = WORDS["checks"]["solved"].format(solved=1, checked=2)
-    assert report.data == {
-        "text/plain": f"✓ {named('split_heads', WORDS)}\n✗ {named('multi_head', WORDS)}\n{solved}"
-    }
-    assert report.metadata == report_metadata({"split_heads": "solved", "multi_head": "wrong"})
+    states = dict.fromkeys(EXERCISES, "not yet") | {"split_heads": "solved", "multi_head": "wrong"}
+    solved = WORDS["checks"]["solved"].format(solved=1, all=len(EXERCISES))
+    assert f"✓ {named('split_heads', WORDS)}\n✗ {named('multi_head', WORDS)}\n" in shown(report)
+    assert shown(report).endswith(solved)
+    assert report.metadata == report_metadata(states)
     assert "已写入 reports/multi_head_attention-王小明.report.json" in shown(written)
 
 
@@ -92,11 +94,9 @@ def test_a_restart_of_the_kernel_loses_nothing_that_was_solved_or_written(folder
     assert cells[0].outputs == [], "nothing is kept yet"
     begin, _ = run(RESTARTED, folder)
     (kept,) = begin.outputs
-    number = len(names_by_lesson()["03_multi_head_attention"])
-    assert shown(kept) == WORDS["begin"]["kept"].format(lesson="03", solved=1, all=number)
-    assert kept.metadata == report_metadata({"split_heads": "solved", "multi_head": "wrong"})
+    assert shown(kept) == WORDS["begin"]["kept"].format(lesson="03", solved=1, all=len(EXERCISES))
     report = read_report(folder / "reports" / "multi_head_attention-王小明.report.json")
     assert report.language == "zh"
-    assert report.exercises["split_heads"].state == "solved"
-    multi_head = report.exercises["multi_head"]
-    assert (multi_head.state, multi_head.checks, multi_head.mistakes) == ("not yet", 2, {"not_a_function": 1})
+    assert report.exercises["split_heads"] == Progress("solved", "solved", checks=2)
+    tried = Progress("not yet", "not yet", checks=2, mistakes={"not_a_function": 1})
+    assert report.exercises["multi_head"] == tried

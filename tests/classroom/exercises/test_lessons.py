@@ -7,7 +7,8 @@ import pytest
 
 from mha_lib.classroom import exercises
 from mha_lib.classroom.exercises import check, find_exercises, names_by_lesson
-from mha_lib.classroom.exercises.judge import Check, Exercise
+from mha_lib.classroom.exercises.checks import Check
+from mha_lib.classroom.exercises.judge import Exercise
 from mha_lib.classroom.exercises.reports import named
 from mha_lib.classroom.lesson.language import words_in
 from mha_lib.classroom.lesson.reading import read_lesson

@@ -36,6 +36,7 @@ HOSTILE = {
     "deep": ("[" * 100_000, "damaged"),
     "huge": (json.dumps(ADA.as_tree()) + " " * 300_000, "too large"),
     "other": ('{"cells": []}', "did not write it"),
+    "state": (changed(*ONE, "newest", "unheard of"), "entry newest"),
     "NaN": (changed(*ONE, "checks", float("nan")), "damaged"),
     "large number": (changed(*ONE, "checks", 10**9), "entry checks"),
     "HTML for an exercise": (changed("exercises", {"<script>": {}}), "entry exercises"),

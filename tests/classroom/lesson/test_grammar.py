@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from mha_lib.classroom import begin_lesson
-from mha_lib.classroom.exercises import kept
+from mha_lib.classroom.exercises import progress
 from mha_lib.classroom.lesson import make_deck_copy, make_working_copy, prepare_lessons
 from mha_lib.classroom.lesson.grammar import Identity, identity_in, identity_of
 from mha_lib.classroom.lesson.lessons import language_in
@@ -58,19 +58,19 @@ def test_a_copy_that_was_renamed_and_moved_keeps_what_was_solved(course, tmp_pat
     student, _ = make_working_copy(course, "zh")
     shutil.copy(student / NAME, tmp_path / "mine.ipynb")
     monkeypatch.chdir(tmp_path)
-    assert kept.file_here() is None
+    assert progress.file_here() is None
     monkeypatch.setenv("JPY_SESSION_NAME", "somewhere/mine.ipynb")  # as Jupyter's server names it
-    assert kept.file_here() == tmp_path / kept.FILE
+    assert progress.file_here() == tmp_path / progress.FILE
 
 
 def test_where_no_server_names_the_file_it_is_that_of_the_number(course, monkeypatch):
     student, _ = make_working_copy(course, "zh")
     deck, _ = make_deck_copy(course, "zh", NAME)
     for folder, number, file in (
-        (student, "03", student / kept.FILE),
+        (student, "03", student / progress.FILE),
         (student, "02", None),
         (deck, "03", None),
     ):
         monkeypatch.chdir(folder)
         begin_lesson(number, "zh")
-        assert kept.file_here() == file
+        assert progress.file_here() == file

@@ -1,20 +1,23 @@
-// The line above a lesson: how far the student is on the core path, which exercises are solved, and buttons that go on
-// and open the menu. All of it is read from the notebook, and so survives a restart: cells keep their numbers
-// and guesses, and outputs of checks carry the state of their exercises (lesson/outputs.py).
+// The line above a lesson: how far the student is on the core path, how many exercises are solved, and buttons that go
+// on and open the menu. Cells keep their numbers and guesses in the notebook; what is solved stands in the file beside
+// it (exercises/progress.py). So all of it survives a restart.
 import { checkedBy, hasRole } from "../shared/grammar.js";
 import { fill } from "../shared/words.js";
 import { addAddress } from "./address.js";
 import { progressOf, stepsOf } from "./steps.js";
 
-const CHECK = "mha_check"; // in the metadata of an output
+const FILE = "progress.jsonl";
 const DELAY = 200; // ms, in which several changes are drawn at once
 
 export async function showProgress(seat, openMenu, seats) {
-  const { load, panel, original, walk, words } = seat;
+  const { app, load, panel, original, walk, words } = seat;
   const { Widget } = await load("@lumino/widgets");
   const { content: notebook } = panel;
   const { model } = notebook;
   const steps = stepsOf(original.cells);
+  const checked = original.cells.filter((cell) => !hasRole(cell, "solution")).map(checkedBy);
+  const exercises = new Set(checked.filter(Boolean));
+  let solved = 0;
   const line = new Widget();
   line.addClass("mha-progress");
   panel.contentHeader.addWidget(line);
@@ -41,7 +44,6 @@ export async function showProgress(seat, openMenu, seats) {
 
   function draw() {
     const { core, left } = progressOf(steps, model.cells);
-    const { exercises, solved } = exercisesOf([...model.cells]);
     const minutes = Math.ceil(left.reduce((sum, step) => sum + step.minutes, 0));
     const done = core.length - left.length;
     const isFresh = core.length && !done;
@@ -49,7 +51,7 @@ export async function showProgress(seat, openMenu, seats) {
       core.length && fill(words.steps, { done, steps: core.length }),
       isFresh && words.how_to_go_on,
       minutes && !isFresh && fill(words.minutes, { minutes }),
-      exercises && !isFresh && fill(words.exercises, { exercises, solved }),
+      exercises.size && !isFresh && fill(words.exercises, { exercises: exercises.size, solved }),
     ];
     for (const [index, text] of said.entries())
       Object.assign(sentences[index], { textContent: text || "", title: text || "", hidden: !text });
@@ -69,18 +71,33 @@ export async function showProgress(seat, openMenu, seats) {
     clearTimeout(waiting);
     waiting = setTimeout(draw, DELAY);
   });
-  draw();
+  async function count() {
+    const found = await solvedBeside(panel.context.path, app.serviceManager.contents).catch(() => []);
+    solved = [...exercises].filter((name) => found.includes(name)).length;
+    draw();
+  }
+  let counting = count();
+  panel.sessionContext.statusChanged.connect((_, status) => {
+    if (status === "idle") counting = counting.then(count);
+  });
+  await counting;
 }
 
-/** How many exercises the lesson checks, and how many of them are solved. */
-function exercisesOf(models) {
-  const cells = models.filter((model) => model.type === "code" && !hasRole(model, "solution"));
-  const names = new Set(cells.map(checkedBy).filter(Boolean));
-  const told = cells
-    .flatMap(({ outputs }) => outputs.toJSON().map(({ metadata }) => metadata?.[CHECK]))
-    .filter(Boolean);
-  // Verdicts kept from earlier sessions come first: one that stands in this notebook is newer, and wins.
-  const states = Object.assign({}, ...told.map(({ report }) => report));
-  for (const { exercise, state } of told) if (exercise) states[exercise] = state;
-  return { exercises: names.size, solved: [...names].filter((name) => states[name] === "solved").length };
+/** The names of the exercises that were ever solved in the folder of a lesson. */
+async function solvedBeside(path, contents) {
+  const { content: files } = await contents.get(path.replace(/\/?[^/]*$/, ""));
+  const file = files.find(({ name }) => name === FILE); // there is none before the first check
+  if (!file) return [];
+  const asBytes = { type: "file", format: "base64", content: true }; // one that is damaged is no text
+  const { content } = await contents.get(file.path, asBytes);
+  const verdicts = atob(content).split("\n").map(verdictIn);
+  return verdicts.filter((verdict) => verdict?.state === "solved").map(({ exercise }) => exercise);
+}
+
+function verdictIn(line) {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return null; // an empty line, or a damaged one
+  }
 }

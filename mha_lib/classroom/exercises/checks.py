@@ -1,0 +1,96 @@
+"""The object ``check`` of lessons: it shows the verdicts on a student's answers, and what is solved."""
+
+from collections.abc import Callable, Mapping
+
+from mha_lib.classroom.exercises.judge import Answer, Judged, say
+from mha_lib.classroom.exercises.progress import MARKS, Record, progress_in
+from mha_lib.classroom.exercises.reports import named, write_reports
+from mha_lib.classroom.lesson.language import words_here
+from mha_lib.classroom.lesson.outputs import check_metadata, report_metadata
+from mha_lib.classroom.lesson.shell import show_text
+
+
+class Check:
+    """One method an exercise; it keeps the verdicts for ``report``.
+
+    In IPython each verdict is an output of its own, whose metadata tells its state (``lesson/outputs.py``).
+    """
+
+    def __init__(self, *exercises: Judged):
+        self._exercises = {exercise.name: exercise for exercise in exercises}
+        self._record = Record()
+        names = [exercise.name for exercise in exercises]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ValueError(f"the name of an exercise must be unique over all lessons, got {twice} twice")
+
+    def __getattr__(self, name: str) -> Callable[[Answer], None]:
+        if name.startswith("_") or name not in self._exercises:
+            raise AttributeError(f"there is no exercise {name!r}; there are: {', '.join(self._exercises)}")
+
+        def check_answer(given: Answer) -> None:
+            verdict, title = self._exercises[name].judge(given), named(name, words_here())
+            if getattr(given, "__name__", "").endswith("_solution"):  # not the student's answer
+                sentence = say("solution", exercise=title, sentence=verdict.sentence)
+            else:
+                self._record.add(name, verdict.state, verdict.names)
+                mark = MARKS[verdict.state]
+                sentence = say("verdict", mark=mark, exercise=title, sentence=verdict.sentence)
+            show_text(sentence, check_metadata(name, verdict.state))
+
+        return check_answer
+
+    def __dir__(self) -> list[str]:
+        return [*self._exercises, "reached", "report", "solved"]
+
+    @property
+    def solved(self) -> list[str]:
+        """The exercises whose newest answer in this kernel is right."""
+        own = (noted for noted in self._record.verdicts() if noted.kernel == self._record.kernel)
+        return [name for name, progress in progress_in(own).items() if progress.newest == "solved"]
+
+    def reached(self, objectives: Mapping[str, str]) -> None:
+        """Show which objectives of the lesson are reached: those of which all exercises are solved.
+
+        ``objectives`` maps each to the names of its exercises, with blanks between them.
+        """
+        progress = progress_in(self._record.verdicts())
+        lines = []
+        for objective, exercises in objectives.items():
+            names = exercises.split()
+            solved = sum(progress[name].state == "solved" for name in names)
+            mark = MARKS["solved" if solved == len(names) else "not yet"]
+            sentence = say("objective", objective=objective, solved=solved, all=len(names))
+            lines.append(f"{mark} {sentence}")
+        show_text("\n".join(lines), {})
+
+    def report(self, name: str | None = None) -> None:
+        """Show which exercises are solved, of the lessons that this kernel has checked or else of all.
+
+        With your name it also writes that into a small file to hand in: ``check.report("Ada Lovelace")``
+        writes ``reports/multi_head_attention-Ada-Lovelace.report.json`` beside the lesson, and
+        ``check.report("")`` one without a name. The file holds, for each exercise, whether it is solved, how
+        often it was checked, on any day and in any kernel, and which mistakes came up; none of your code.
+        Nothing is sent: you hand the file in.
+        """
+        verdicts = [noted for noted in self._record.verdicts() if noted.exercise in self._exercises]
+        own = [noted for noted in verdicts if noted.kernel == self._record.kernel]
+        lessons = {self._exercises[noted.exercise].lesson for noted in own or verdicts}
+        checked = progress_in(verdicts)
+        exercises = [each for each in self._exercises.values() if each.lesson in lessons]
+        progress = {each.name: checked[each.name] for each in exercises}
+        lines = []
+        for exercise, each in progress.items():
+            line = f"{MARKS[each.state]} {named(exercise, words_here())}"
+            lines.append(say("wrong_again", said=line) if each.is_wrong_again else line)
+        states = {exercise: each.state for exercise, each in progress.items()}
+        lines.append(say("solved", solved=[*states.values()].count("solved"), all=len(states)))
+        show_text("\n".join(lines), report_metadata(states))
+        if name is not None:
+            by_lesson = {
+                lesson: {each.name: progress[each.name] for each in exercises if each.lesson == lesson}
+                for lesson in sorted(lessons)
+            }
+            student = verdicts[0].kernel if verdicts else ""  # that of the first kernel names the student
+            for sentence in write_reports(by_lesson, name, student):
+                print(sentence)
