@@ -40,8 +40,9 @@ class LanguageModel(nn.Module):
         unembedding: nn.Embedding | None = None,
     ):
         super().__init__()
-        self.table, self.layers, self.norm = table, nn.ModuleList(layers), norm
-        self.unembedding = unembedding
+        self.table = table
+        self.layers: Any = nn.ModuleList(layers)
+        self.norm, self.unembedding = norm, unembedding
         for number, layer in enumerate(self.layers):
             checks.check_class(f"layers[{number}]", layer, EncoderLayer, "try EncoderLayer(D, H, 4 * D)")
 

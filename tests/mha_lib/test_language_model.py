@@ -68,7 +68,7 @@ BAD_CALLS = {
     ],
     ValueError: [
         (lambda: make()(TOKENS[0]), "tokens must be (B, N), got shape (7,); for a single sample: tokens["),
-        (lambda: make()(TOKENS + V), "tokens must hold tokens from 0 to 12, got … another model's vocabulary"),
+        (lambda: make()(TOKENS + V), "tokens must hold tokens from 0 to 12, got … another model's"),
         (lambda: make()(TOKENS, caches_of(make())[:1]), "caches must be 2, one for each layer, got 1; try ["),
     ],
 }  # fmt: skip
