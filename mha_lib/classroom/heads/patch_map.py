@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from mha_lib import KVCache, LanguageModel
-from mha_lib.classroom.heads.shares import check_model, replacing, run
+from mha_lib.classroom.heads.shares import check_model, replacing, rows_of, run
 
 
 class PatchMap(NamedTuple):
@@ -88,7 +88,7 @@ def leads_with_patches(
 
 def leads_at(model: LanguageModel, x: Tensor, answers: Tensor) -> Tensor:
     """The leads (B,) of answers (B, 2) by what goes into the last norm, (B, D)."""
-    rows = model.read_out[answers]  # (B, 2, D)
+    rows = rows_of(model, "answers", answers)  # (B, 2, D)
     return ((rows[:, 0] - rows[:, 1]) * model.norm(x)).sum(-1)
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from mha_lib import LanguageModel, MultiHeadAttention
+from mha_lib import LanguageModel, MultiHeadAttention, checks
 
 Part = tuple[str | int, ...]  # ("table",), ("head", layer, head) or ("network", layer)
 Outputs = Mapping[tuple[int, int], Tensor]  # by (layer, head)
@@ -66,7 +66,7 @@ def logit_shares(model: LanguageModel, tokens: Tensor, chosen: Tensor | None = N
             f"chosen must be (C,), or (B, N, C) with (B, N) = {tuple(tokens.shape)}, got "
             f"{tuple(chosen.shape)}; try chosen[..., None] for one token at each place"
         )
-    return shares_in(model, kept, model.read_out[chosen])
+    return shares_in(model, kept, rows_of(model, "chosen", chosen))
 
 
 def head_outputs(model: LanguageModel, tokens: Tensor) -> list[Tensor]:
@@ -175,6 +175,12 @@ def run(model: LanguageModel, tokens: Tensor) -> Run:
             x, weights_here = layer(x, is_causal=True, need_weights=True)
             weights.append(weights_here)
     return Run(embedded, heads, networks, weights, x)
+
+
+def rows_of(model: LanguageModel, name: str, chosen: Tensor) -> Tensor:
+    """The rows of the read-out that score chosen tokens, ``(…) -> (…, D)``."""
+    checks.check_token_numbers(name, chosen.reshape(1, -1), model.table, "is it another model's vocabulary?")
+    return model.read_out[chosen]
 
 
 def shares_in(model: LanguageModel, kept: Run, rows: Tensor) -> Shares:

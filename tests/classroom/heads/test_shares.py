@@ -70,6 +70,14 @@ def test_shares_of_chosen_tokens_are_those_of_all_tokens_there(model, chosen):
     assert few.parts == found.parts
 
 
+@pytest.mark.parametrize("wrong", [-1, V])
+def test_chosen_tokens_that_the_model_does_not_have_are_refused(wrong):
+    with pytest.raises(
+        ValueError, match=f"chosen must hold tokens from 0 to 12, got {wrong} to {wrong}; is it"
+    ):
+        logit_shares(make(), TOKENS, torch.tensor([wrong]))
+
+
 @pytest.mark.parametrize("shape", [(), (B, N), (B, 1, 3)])
 def test_chosen_tokens_of_another_shape_are_refused(shape):
     sentence = f"chosen must be (C,), or (B, N, C) with (B, N) = (2, 7), got {shape}"
@@ -204,7 +212,11 @@ def test_the_heads_write_again_after_an_error():
 
 ANOTHER_NORM = LanguageModel(nn.Embedding(V, D), [], nn.LayerNorm(D)).eval()
 REFUSED = {
-    "another_kind_of_model": (nn.Linear(2, 2), TOKENS, "must be an mha_lib.LanguageModel, got torch.nn.modules.linear.Linear; make"),
+    "another_kind_of_model": (
+        nn.Linear(2, 2),
+        TOKENS,
+        "must be an mha_lib.LanguageModel, got torch.nn.modules.linear.Linear; make",
+    ),
     "a_model_that_trains": (make().train(), TOKENS, "call model.eval()"),
     "a_bias_in_W_o": (make(bias=True), TOKENS, "a bias is no head's"),
     "another_norm": (ANOTHER_NORM, TOKENS, "model.norm must be an nn.RMSNorm, got LayerNorm"),
