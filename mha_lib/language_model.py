@@ -116,22 +116,22 @@ def from_gguf(path: str | Path) -> tuple[LanguageModel, Any]:
     widths = {name for name in own if name.endswith(("value_length", "dimension_count"))}
     refuse({name for name in widths if said[name] != head_dim}, said)
 
-    numbers = {each.name: dequantize(each.data, each.tensor_type) for each in reader.tensors}
-    blocks, is_tied = range(said["llama.block_count"]), "output.weight" not in numbers
+    tensors = {each.name: each for each in reader.tensors}
+    blocks, is_tied = range(said["llama.block_count"]), "output.weight" not in tensors
     names = {"token_embd.weight": "table.weight", "output_norm.weight": "norm.weight"}
     names |= {} if is_tied else {"output.weight": "unembedding.weight"}
     for at in blocks:
         names |= {f"blk.{at}.{name}.weight": f"layers.{at}.{ours}.weight" for name, ours in PARTS.items()}
-    refuse(numbers.keys() ^ names.keys(), {name: "left over" for name in numbers})
-
+    refuse(tensors.keys() ^ names.keys(), {name: "left over" for name in tensors})
     norm = partial(nn.RMSNorm, eps=said["llama.attention.layer_norm_rms_epsilon"])
-    table = partial(nn.Embedding, len(numbers["token_embd.weight"]), width)
+    table = partial(nn.Embedding, int(tensors["token_embd.weight"].shape[1]), width)
     options: Any = {"num_kv_heads": said.get("llama.attention.head_count_kv"), "head_dim": head_dim}
     options |= {"rotary": Rotary(said.get("llama.rope.freq_base", 10_000.0)), "gated": True, "norm": norm}
     with torch.device("meta"):  # the parameters come from the file
         layers = [EncoderLayer(width, heads, said["llama.feed_forward_length"], **options) for _ in blocks]
         model = LanguageModel(table(), layers, norm(width), None if is_tied else table())
-    model.load_state_dict({names[name]: torch.tensor(x) for name, x in numbers.items()}, assign=True)
+    state = {names[x.name]: torch.tensor(dequantize(x.data, x.tensor_type)) for x in reader.tensors}
+    model.load_state_dict(state, assign=True)
 
     tokens, merges, kinds = (said[f"tokenizer.ggml.{name}"] for name in ("tokens", "merges", "token_type"))
     pairs = [tuple(merge.split(" ")) for merge in merges]
