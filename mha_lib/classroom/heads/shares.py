@@ -186,12 +186,13 @@ def rows_of(model: LanguageModel, name: str, chosen: Tensor) -> Tensor:
 def shares_in(model: LanguageModel, kept: Run, rows: Tensor) -> Shares:
     """The shares of a run's parts in the logits of some rows of the read-out, (C, D) or (B, n, C, D).
 
-    A layer's parts are read at once and not held. Indexing is left to ``einsum``, so that a page can compute
-    it.
+    What a layer's parts write is read at once and not held. Without indexing, which a page does not know.
     """
 
     def read(normed: Tensor) -> Tensor:
-        return (normed[..., None, :] @ rows.mT)[..., 0, :]  # (…, B, n, D) -> (…, B, n, C)
+        if rows.dim() == 2:
+            return normed @ rows.T  # (…, B, n, D) -> (…, B, n, C)
+        return torch.einsum("...bnw,bncw->...bnc", normed, rows)
 
     def share(parts: Tensor) -> Tensor:
         return read(through_norm(parts, kept.x, model.norm))
