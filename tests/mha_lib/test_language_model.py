@@ -2,6 +2,7 @@
 
 import re
 import sys
+from typing import Any
 
 import pytest
 import torch
@@ -10,7 +11,7 @@ from torch.testing import assert_close
 
 from mha_lib import EncoderLayer, KVCache, LanguageModel
 from mha_lib.language_model import from_gguf
-from tests.mha_lib.bad_calls import assert_refused, each_bad_call
+from tests.mha_lib.bad_calls import BadCalls, assert_refused, each_bad_call
 from tests.mha_lib.layers import with_random_parameters
 
 V, D, B, N = 13, 12, 2, 7
@@ -60,9 +61,10 @@ def test_an_error_in_a_later_layer_leaves_all_caches_as_they_were():
     assert_close(model(TOKENS[:, 3:], caches), model(TOKENS)[:, 3:])
 
 
-BAD_CALLS = {
+ANOTHER_LAYER: Any = nn.Linear(D, D)
+BAD_CALLS: dict[type[Exception], BadCalls] = {
     TypeError: [
-        (lambda: LanguageModel(nn.Embedding(V, D), [nn.Linear(D, D)], nn.RMSNorm(D)),
+        (lambda: LanguageModel(nn.Embedding(V, D), [ANOTHER_LAYER], nn.RMSNorm(D)),
          "layers[0] must be an EncoderLayer, got Linear; try"),
         (lambda: make()(TOKENS.float()), "tokens must hold tokens as integers, got torch.float32"),
     ],

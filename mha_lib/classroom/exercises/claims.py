@@ -231,7 +231,7 @@ class ClaimAboutAHead(Judged):
 
 def unusable(model: Any, texts: Texts) -> str:
     """Why this is no model of the lesson's form that knows these texts; "" for one that is."""
-    if not isinstance(model, nn.Module):
+    if not isinstance(model, LanguageModel):
         return describe(model)
     try:
         head_outputs(model, texts.tokens)

@@ -52,6 +52,7 @@ def by_loops(name, weights, counted):
 @pytest.mark.parametrize("queries", [None, QUERIES], ids=["all_but_the_first", "chosen"])
 def test_a_measure_is_the_mean_weight_on_its_keys_beside_even_weights_and_a_control(model, queries):
     found = head_measures(model, TOKENS, queries=queries, control=CONTROL)
+    assert found.control is not None
     counted = torch.arange(N).expand(B, N) > 0 if queries is None else queries
     weights = []
     for text in (TOKENS, CONTROL):
@@ -85,6 +86,7 @@ def test_heads_set_by_hand_have_their_names_and_nothing_in_the_control():
         queries=second_half,
         control=torch.cat([other, first])[None],
     )
+    assert found.control is not None
     before, after = found.names.index("before"), found.names.index("after same")
     assert found.weights[0, 0, before] > 0.9 > 0.2 > found.even[0, before]
     assert found.weights[1, 0, after] > 0.9 > 0.2 > found.control[1, 0, after]

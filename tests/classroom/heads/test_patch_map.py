@@ -1,6 +1,7 @@
 """The map of patches against two explicit runs for each head, on random models of the course's layers."""
 
 import re
+from typing import Any
 
 import pytest
 import torch
@@ -12,7 +13,7 @@ from mha_lib.classroom.heads import head_outputs, patch_map, replaced
 
 V, D, B, N = 13, 12, 3, 7
 ANSWERS = torch.tensor([[4, 9], [0, 12], [7, 3]])
-KINDS = {
+KINDS: dict[str, Any] = {
     "as_in_the_lesson": {"rotary": True, "gated": True, "window": 3},
     "with_grouped_heads": {"rotary": True, "head_dim": 10, "num_kv_heads": 1, "sinks": True},
     "untied": {},
