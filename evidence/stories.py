@@ -42,7 +42,7 @@ def lesson_with_model(language: str, seed: int, num_heads: int = 2) -> dict[str,
     lesson["tales"] = tales_in(language)
     lesson["kept_steps"] = lambda steps, *parts: range(steps)
     torch.manual_seed(seed)
-    model = lesson["LanguageModel"](len(lesson["tales"].vocabulary), num_heads=num_heads).eval()
+    model = lesson["make_model"](num_heads).eval()
     file = KEPT / f"{language}-{num_heads}-heads-{seed}.pt"
     if not file.exists():
         KEPT.mkdir(parents=True, exist_ok=True)

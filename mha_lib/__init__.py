@@ -13,6 +13,7 @@ from mha_lib.attention import (
 )
 from mha_lib.cache import KVCache
 from mha_lib.encoder_decoder import ByAttention, DecoderCache, EncoderDecoder
+from mha_lib.language_model import LanguageModel
 from mha_lib.latent import LatentAttention
 from mha_lib.masks import causal_mask, padding_mask
 from mha_lib.multihead import MultiHeadAttention, merge_heads, split_heads
@@ -36,6 +37,7 @@ __all__ = [
     "EncoderLayer",
     "FeedForward",
     "KVCache",
+    "LanguageModel",
     "LatentAttention",
     "Llama3Scaling",
     "MultiHeadAttention",

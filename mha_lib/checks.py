@@ -449,7 +449,7 @@ def check_plain_projections(layer: nn.Module, *names: str) -> None:
             )
 
 
-def check_token_numbers(name: str, tokens: Tensor, embedding: nn.Embedding) -> None:
+def check_token_numbers(name: str, tokens: Tensor, embedding: nn.Embedding, way_out: str = "") -> None:
     """Tokens must be integers ``(B, N)`` that ``embedding`` knows."""
     check_tensor(name, tokens)
     if tokens.dtype not in (torch.int32, torch.int64):
@@ -464,7 +464,7 @@ def check_token_numbers(name: str, tokens: Tensor, embedding: nn.Embedding) -> N
         if smallest < 0 or largest >= embedding.num_embeddings:
             raise ValueError(
                 f"{name} must hold tokens from 0 to {embedding.num_embeddings - 1}, "
-                f"got {smallest} to {largest}; {name}_vocab_size says how many there are"
+                f"got {smallest} to {largest}; {way_out or f'{name}_vocab_size says how many there are'}"
             )
 
 

@@ -9,7 +9,7 @@ import torch
 from playwright.sync_api import Page, expect
 from torch import nn
 
-from mha_lib import EncoderLayer
+from mha_lib import EncoderLayer, LanguageModel
 from mha_lib.classroom.heads import logit_shares, who_said
 from mha_lib.classroom.heads.who_said import WhoSaid
 from tests.browser.explorers import handout_page
@@ -21,21 +21,12 @@ MOST, D = 14, 12
 PARTS = 9  # the table, 3 and 2 heads, 2 networks, and the sum
 
 
-class Small(nn.Module):
-    def __init__(self):
-        super().__init__()
-        kind: Any = {"rotary": True, "gated": True, "norm": nn.RMSNorm}
-        self.table = nn.Embedding(len(VOCABULARY), D)
-        self.layers = nn.ModuleList(
-            [EncoderLayer(D, 3, 17, **kind, head_dim=4, window=3), EncoderLayer(D, 2, 17, **kind)]
-        )
-        self.norm = nn.RMSNorm(D)
-
-
 @pytest.fixture(scope="module")
 def model():
     torch.manual_seed(3)
-    model = Small().eval()
+    kind: Any = {"rotary": True, "gated": True, "norm": nn.RMSNorm}
+    layers = [EncoderLayer(D, 3, 17, **kind, head_dim=4, window=3), EncoderLayer(D, 2, 17, **kind)]
+    model = LanguageModel(nn.Embedding(len(VOCABULARY), D), layers, nn.RMSNorm(D)).eval()
     for parameter in model.parameters():
         nn.init.normal_(parameter, std=0.7)
     return model

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from mha_lib import EncoderLayer
+from mha_lib import EncoderLayer, LanguageModel
 from mha_lib.classroom.exercises.judge import Answer, Judged, Steps, Verdict, describe, result_of
 from mha_lib.classroom.heads import head_outputs, replaced
 from mha_lib.classroom.stories import ASKED, OTHER, REST, Texts, tales_here
@@ -45,35 +45,23 @@ class Case(NamedTuple):
     texts: Texts
 
 
-class RandomModel(nn.Module):
+@torch.no_grad()
+def random_model(num_layers: int, num_heads: int, head_dim: int, generator: torch.Generator) -> LanguageModel:
     """A model in the lesson's form whose heads are loud, so that each of them changes the logits."""
-
-    def __init__(self, num_layers: int, num_heads: int, head_dim: int, generator: torch.Generator):
-        super().__init__()
-        width = num_heads * head_dim
-        windows = (5, *[None] * (num_layers - 1))
-        self.table = nn.Embedding(VOCABULARY, width)
-        layers = [
-            EncoderLayer(width, num_heads, 2 * width, rotary=True, gated=True, norm=nn.RMSNorm, window=window)
-            for window in windows
-        ]
-        self.layers = nn.ModuleList(layers)
-        self.norm = nn.RMSNorm(width)
-        with torch.no_grad():
-            for parameter in self.parameters():
-                if parameter.dim() > 1:
-                    parameter.normal_(generator=generator).mul_(parameter.shape[1] ** -0.5)
-            self.table.weight.add_(self.table.weight[0].clone())  # so that no head's mean is near zero
-            for layer in layers:
-                for projection in (layer.self_attention.W_q, layer.self_attention.W_o):
-                    projection.weight.mul_(2)
-        self.eval()
-
-    def forward(self, tokens: Tensor) -> Tensor:
-        x = self.table(tokens)
-        for layer in self.layers:
-            x = layer(x, is_causal=True)
-        return self.norm(x) @ self.table.weight.T
+    width = num_heads * head_dim
+    layers = [
+        EncoderLayer(width, num_heads, 2 * width, rotary=True, gated=True, norm=nn.RMSNorm, window=window)
+        for window in (5, *[None] * (num_layers - 1))
+    ]
+    model = LanguageModel(nn.Embedding(VOCABULARY, width), layers, nn.RMSNorm(width))
+    for parameter in model.parameters():
+        if parameter.dim() > 1:
+            parameter.normal_(generator=generator).mul_(parameter.shape[1] ** -0.5)
+    model.table.weight.add_(model.table.weight[0].clone())  # so that no head's mean is near zero
+    for layer in layers:
+        for projection in (layer.self_attention.W_q, layer.self_attention.W_o):
+            projection.weight.mul_(2)
+    return model.eval()
 
 
 @torch.no_grad()
@@ -96,7 +84,7 @@ def random_cases(least: Shape = (0, 0)) -> list[Case]:
     """The judge's own cases, with at least so many layers and heads."""
     generator, cases = torch.Generator().manual_seed(0), []
     for layers, heads, head_dim in SIZES:
-        model = RandomModel(max(layers, least[0]), max(heads, least[1]), head_dim, generator)
+        model = random_model(max(layers, least[0]), max(heads, least[1]), head_dim, generator)
         cases.append(Case(model, write_texts(model, generator)))
     return cases
 
@@ -243,7 +231,7 @@ class ClaimAboutAHead(Judged):
 
 def unusable(model: Any, texts: Texts) -> str:
     """Why this is no model of the lesson's form that knows these texts; "" for one that is."""
-    if not isinstance(model, nn.Module):
+    if not isinstance(model, LanguageModel):
         return describe(model)
     try:
         head_outputs(model, texts.tokens)

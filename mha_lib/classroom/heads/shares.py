@@ -1,34 +1,31 @@
 """The shares of heads and networks in a logit, and other outputs in place of a head's.
 
-All of it serves a small language model made of the course's layers: ``model.table`` (``nn.Embedding``) reads
-the tokens and writes the logits, ``model.layers`` are ``EncoderLayer``, ``model.norm`` is an ``nn.RMSNorm``.
+All of it serves a ``LanguageModel`` with an RMSNorm before its logits, however large it is.
 
-    x = table(tokens)
-    x = layer(x, is_causal=True)       for each layer
-    logits = norm(x) tableᵀ
-
-The shape letters are those of ``attention.py``, and three more: V, the tokens of the vocabulary; L, the
-layers; P = 1 + L (H + 1), the parts that write into x: the table, and each layer's heads and network.
+The shape letters are those of ``language_model.py``, and three more: L, the layers; P = 1 + L (H + 1), the
+parts that write into x: the table, and each layer's heads and network; C, chosen tokens of the vocabulary.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from mha_lib import EncoderLayer, MultiHeadAttention
+from mha_lib import LanguageModel, MultiHeadAttention, checks
 
 Part = tuple[str | int, ...]  # ("table",), ("head", layer, head) or ("network", layer)
+Outputs = Mapping[tuple[int, int], Tensor]  # by (layer, head)
+Replacement = tuple[Any, slice, int, Tensor]  # rows of the batch, tokens, head, its output there
 
 
 class Shares(NamedTuple):
-    """The share that each part adds to each logit."""
+    """The share that each part adds to each chosen logit."""
 
     parts: list[Part]  # the table, then for each layer its heads and its network
-    shares: Tensor  # (P, B, N, V); their sum over the parts is ``logits``
-    logits: Tensor  # (B, N, V)
+    shares: Tensor  # (P, B, N, C); their sum over the parts is ``logits``
+    logits: Tensor  # (B, N, C)
     weights: list[Tensor]  # (B, H, N, N) for each layer
 
 
@@ -42,77 +39,100 @@ class Run(NamedTuple):
     x: Tensor  # (B, n, D), what goes into the last norm
 
 
-def logit_shares(model: Any, tokens: Tensor) -> Shares:
+def logit_shares(model: LanguageModel, tokens: Tensor, chosen: Tensor | None = None) -> Shares:
     """Return what the table, each head and each network add to each logit.
 
-        x = sum of all parts,   logit = (x / rms(x) · gain) · row of the table
-        share of a part = (part / rms(x) · gain) · row of the table
+        x = sum of all parts,   logit = (x / rms(x) · gain) · row of the token
+        share of a part = (part / rms(x) · gain) · row of the token
 
     The last norm is frozen: its divisor is that of the whole x for each part, so that the shares sum to the
     logit. Head h of a layer writes its output times the h-th d columns of ``W_o``.
 
-    tokens  (B, N), numbers of tokens
+    tokens  (B, N)
+    chosen  the tokens whose logits are split: (C,), or (B, N, C) for other ones at each place; None: all V.
+            No more is computed or held: all shares of 301 parts × 49,152 tokens take 59 MB for each of N
 
-    Raises TypeError or ValueError for a model without these parts, in training mode or with a bias in
-    ``W_o``, which belongs to no head, and for tokens that are not in the table.
+    Raises TypeError or ValueError for another model, one in training mode, with another last norm or with a
+    bias in ``W_o``, which belongs to no head, and for tokens that the model does not have.
 
     Source: Elhage et al. 2021 (logit attribution, with the norm frozen).
     """
     check_model(model)
-    check_text(model, tokens)
-    return shares_in(model, run(model, tokens))
+    kept = run(model, tokens)
+    if chosen is None:
+        return shares_in(model, kept, model.read_out)
+    if chosen.dim() != 1 and (chosen.dim() != 3 or chosen.shape[:2] != tokens.shape):
+        raise ValueError(
+            f"chosen must be (C,), or (B, N, C) with (B, N) = {tuple(tokens.shape)}, got "
+            f"{tuple(chosen.shape)}; try chosen[..., None] for one token at each place"
+        )
+    return shares_in(model, kept, rows_of(model, "chosen", chosen))
 
 
-def head_outputs(model: Any, tokens: Tensor) -> list[Tensor]:
+def head_outputs(model: LanguageModel, tokens: Tensor) -> list[Tensor]:
     """Return what each head computes before ``W_o``, (B, H, N, d) for each layer.
 
     Raises what ``logit_shares`` raises. The mean of an output over many texts, put in its place by
     ``replaced``, is mean ablation; the output for another text is activation patching.
     """
     check_model(model)
-    check_text(model, tokens)
     return [heads.transpose(1, 2) for heads in run(model, tokens).heads]
 
 
 @contextmanager
-def replaced(model: Any, outputs: Mapping[tuple[int, int], Tensor]) -> Iterator[None]:
+def replaced(model: LanguageModel, outputs: Outputs | Sequence[Outputs]) -> Iterator[None]:
     """Inside the block, put other outputs in place of those of some heads.
 
         with replaced(model, {(1, 0): mean}):
             logits = model(tokens)
+        with replaced(model, [{}, {(1, 0): mean}]):  # in the second row of the batch alone
+            plain, without = model(tokens.expand(2, -1))
 
     outputs  by (layer, head), counted from 0: a tensor that broadcasts to the head's output (B, N, d), such
              as zeros, its mean over many texts (mean ablation: Wang et al. 2022), or its output for another
-             text (activation patching: Meng et al. 2022)
+             text (activation patching: Meng et al. 2022). Or such a mapping for each row of the batch, of
+             tensors that broadcast to (N, d)
 
-    Raises TypeError or ValueError for a model without these parts, an unknown head, or another shape.
+    Raises TypeError or ValueError for another model, an unknown head, another shape or number of rows.
     """
     check_model(model)
-    for place, output in outputs.items():
-        check_replacement(model, place, output)
+    batch = None if isinstance(outputs, Mapping) else len(outputs)
+    rows = [(slice(None), outputs)] if isinstance(outputs, Mapping) else [*enumerate(outputs)]
+    by_layer: list[list[Replacement]] = [[] for _ in model.layers]
+    for row, own in rows:
+        for place, output in own.items():
+            check_replacement(model, place, output)
+            by_layer[place[0]].append((row, slice(None), place[1], output))
     with ExitStack() as stack:
-        for number, layer in enumerate(model.layers):
-            own = {head: output for (at, head), output in outputs.items() if at == number}
-            if own:
-                stack.enter_context(replacing(layer.self_attention, own, number))
+        for layer, replacements in zip(model.layers, by_layer, strict=True):
+            if replacements:
+                stack.enter_context(replacing(layer.self_attention, replacements, batch))
         yield
 
 
 @contextmanager
-def replacing(attention: MultiHeadAttention, outputs: dict[int, Tensor], layer: int) -> Iterator[None]:
-    """Replace the outputs of some heads of one layer, on their way to ``W_o``."""
+def replacing(
+    attention: MultiHeadAttention, replacements: Sequence[Replacement], batch: int | None = None
+) -> Iterator[None]:
+    """Replace outputs of heads of one layer on their way to ``W_o``, in a batch of so many rows."""
 
     def put(_: nn.Module, inputs: tuple[Tensor]) -> Tensor:
-        heads = list(by_head(inputs[0], attention).unbind(2))  # H × (B, N, d)
-        for head, output in outputs.items():
+        heads = by_head(inputs[0], attention).clone()  # (B, N, H, d)
+        if batch not in (None, len(heads)):
+            raise ValueError(
+                f"outputs must be a mapping for each row of the batch, which has {len(heads)}, got {batch}; "
+                "{} leaves a row as it is"
+            )
+        for row, tokens, head, output in replacements:
             try:
-                heads[head] = output.to(heads[head]).expand_as(heads[head])
+                heads[row, tokens, head] = output.to(heads)
             except RuntimeError:
+                axes, wanted = "(B, N, d)" if batch is None else "(N, d)", heads[row, tokens, head].shape
                 raise ValueError(
-                    f"outputs[{layer, head}] must broadcast to (B, N, d) = {tuple(heads[head].shape)}, got "
+                    f"outputs of head {head} must broadcast to {axes} = {tuple(wanted)}, got "
                     f"{tuple(output.shape)}; take it for a text as long as this one, or its mean over texts"
                 ) from None
-        return torch.stack(heads, 2).flatten(2)
+        return heads.flatten(2)
 
     handle = attention.W_o.register_forward_pre_hook(put)
     try:
@@ -147,8 +167,8 @@ def keeping(model: Any) -> Iterator[tuple[list[Tensor], list[Tensor]]]:
         yield heads, networks
 
 
-def run(model: Any, tokens: Tensor) -> Run:
-    x = embedded = model.table(tokens)
+def run(model: LanguageModel, tokens: Tensor) -> Run:
+    x = embedded = model.embed(tokens)
     weights = []
     with keeping(model) as (heads, networks):
         for layer in model.layers:
@@ -157,18 +177,34 @@ def run(model: Any, tokens: Tensor) -> Run:
     return Run(embedded, heads, networks, weights, x)
 
 
-def shares_in(model: Any, kept: Run) -> Shares:
-    """The shares of the parts of a run; indexing is left to ``einsum``, so that a page can compute it."""
+def rows_of(model: LanguageModel, name: str, chosen: Tensor) -> Tensor:
+    """The rows of the read-out that score chosen tokens, ``(…) -> (…, D)``."""
+    checks.check_token_numbers(name, chosen.reshape(1, -1), model.table, "is it another model's vocabulary?")
+    return model.read_out[chosen]
+
+
+def shares_in(model: LanguageModel, kept: Run, rows: Tensor) -> Shares:
+    """The shares of a run's parts in the logits of some rows of the read-out, (C, D) or (B, n, C, D).
+
+    What a layer's parts write is read at once and not held. Without indexing, which a page does not know.
+    """
+
+    def read(normed: Tensor) -> Tensor:
+        if rows.dim() == 2:
+            return normed @ rows.T  # (…, B, n, D) -> (…, B, n, C)
+        return torch.einsum("...bnw,bncw->...bnc", normed, rows)
+
+    def share(parts: Tensor) -> Tensor:
+        return read(through_norm(parts, kept.x, model.norm))
+
     names: list[Part] = [("table",)]
-    parts = [kept.embedded[None]]
+    shares = [share(kept.embedded[None])]
     for number, layer in enumerate(model.layers):
         columns = by_head(layer.self_attention.W_o.weight, layer.self_attention)  # (D, H, d)
         heads = torch.einsum("bnhd,whd->hbnw", kept.heads[number], columns)  # (H, B, n, D)
         names += [("head", number, head) for head in range(len(heads))] + [("network", number)]
-        parts += [heads, kept.networks[number][None]]
-    read_out = model.table.weight.T  # (D, V)
-    written = through_norm(torch.cat(parts), kept.x, model.norm)  # (P, B, n, D)
-    return Shares(names, written @ read_out, model.norm(kept.x) @ read_out, kept.weights)
+        shares += [share(heads), share(kept.networks[number][None])]
+    return Shares(names, torch.cat(shares), read(model.norm(kept.x)), kept.weights)
 
 
 def through_norm(written: Tensor, x: Tensor, norm: Any) -> Tensor:
@@ -186,17 +222,15 @@ def through_norm(written: Tensor, x: Tensor, norm: Any) -> Tensor:
 
 
 def check_model(model: Any) -> None:
-    wanted = {"table": nn.Embedding, "layers": nn.ModuleList, "norm": nn.RMSNorm}
-    for name, kind in wanted.items():
-        found = getattr(model, name, None)
-        if not isinstance(found, kind):
-            raise TypeError(
-                f"model.{name} must be an nn.{kind.__name__}, got {type(found).__name__}; a model for this "
-                "has table, layers (EncoderLayer) and norm, and its logits are norm(x) @ table.weight.T"
-            )
+    if not isinstance(model, LanguageModel):
+        kind = type(model)
+        raise TypeError(
+            f"model must be an mha_lib.LanguageModel, got {kind.__module__}.{kind.__name__}; make one of our "
+            "layers: LanguageModel(table, layers, norm)"
+        )
+    if not isinstance(model.norm, nn.RMSNorm):
+        raise TypeError(f"model.norm must be an nn.RMSNorm, got {type(model.norm).__name__}")
     for number, layer in enumerate(model.layers):
-        if not isinstance(layer, EncoderLayer):
-            raise TypeError(f"model.layers[{number}] must be an EncoderLayer, got {type(layer).__name__}")
         if layer.self_attention.W_o.bias is not None:
             raise ValueError(
                 f"model.layers[{number}] must be without bias in W_o, since a bias is no head's; make it "
@@ -204,23 +238,6 @@ def check_model(model: Any) -> None:
             )
     if model.training:
         raise ValueError("model must be in evaluation mode, since dropout changes it; call model.eval()")
-
-
-def check_text(model: Any, tokens: Tensor) -> None:
-    if not isinstance(tokens, Tensor) or tokens.dtype not in (torch.int32, torch.int64):
-        got = tokens.dtype if isinstance(tokens, Tensor) else type(tokens).__name__
-        raise TypeError(
-            f"tokens must be a tensor of integers (B, N), got {got}; try torch.tensor([[3, 1, 4]])"
-        )
-    if tokens.dim() != 2 or not tokens.numel():
-        way_out = "; for one text: tokens[None]" if tokens.dim() == 1 and tokens.numel() else ""
-        raise ValueError(f"tokens must be (B, N) and not empty, got shape {tuple(tokens.shape)}{way_out}")
-    most = model.table.num_embeddings - 1
-    if tokens.min() < 0 or tokens.max() > most:
-        raise ValueError(
-            f"tokens must be from 0 to {most}, the rows of model.table, got {int(tokens.min())} to "
-            f"{int(tokens.max())}; is it another model's vocabulary?"
-        )
 
 
 def check_replacement(model: Any, place: Any, output: Any) -> None:

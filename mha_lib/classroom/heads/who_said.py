@@ -98,7 +98,7 @@ def step_program(model: Any) -> PageProgram:
                 x = x + attended
                 x = x + layer.feed_forward(layer.feed_forward_norm(x))
                 weights.append(weights_here)
-        found = shares_in(model, Run(embedded, heads, networks, weights, x))
+        found = shares_in(model, Run(embedded, heads, networks, weights, x), model.read_out)
         return {"logits": found.logits, "shares": found.shares, "weights": weights, "row": torch.cat(row, -1)}
 
     past = torch.zeros(1, UNSEEN + 2, len(model.layers) * model.table.embedding_dim)

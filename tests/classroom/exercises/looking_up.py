@@ -10,9 +10,8 @@ from functools import cache
 import torch
 from torch import nn
 
-from mha_lib import EncoderLayer, rotate_by_position
+from mha_lib import EncoderLayer, LanguageModel, rotate_by_position
 from mha_lib.classroom.stories import tales_here
-from tests.classroom.heads.course_model import CourseModel
 
 
 @cache
@@ -25,7 +24,7 @@ def looking_up():
         EncoderLayer(width, 2, 1, head_dim=head_dim, rotary=rotary, gated=True, norm=nn.RMSNorm)
         for rotary in (True, False)
     ]
-    model = CourseModel(nn.Embedding(size, width), layers, nn.RMSNorm(width))
+    model = LanguageModel(nn.Embedding(size, width), layers, nn.RMSNorm(width)).eval()
     first, second = (layer.self_attention for layer in model.layers)
     identity, turning = torch.eye(size), torch.zeros(head_dim)
     turning[:40] = 20 * head_dim**0.5 / 40**0.5  # the twenty pairs that turn fastest

@@ -8,9 +8,8 @@ import torch
 from torch import nn
 from torch.testing import assert_close
 
-from mha_lib import EncoderLayer
+from mha_lib import EncoderLayer, KVCache, LanguageModel
 from mha_lib.classroom.heads import head_outputs, logit_shares, replaced
-from tests.classroom.heads.course_model import CourseModel
 
 V, D, B, N = 13, 12, 2, 7
 HEADS = (3, 2)  # of the two layers
@@ -26,10 +25,18 @@ KINDS: dict[str, Any] = {
 def make(last_norm=None, **options):
     torch.manual_seed(0)
     layers = [EncoderLayer(D, heads, 17, **options) for heads in HEADS]
-    model = CourseModel(nn.Embedding(V, D), layers, nn.RMSNorm(D, **(last_norm or {})))
+    model = LanguageModel(nn.Embedding(V, D), layers, nn.RMSNorm(D, **(last_norm or {}))).eval()
     for parameter in model.parameters():  # no gain of 1, no bias of 0
         nn.init.normal_(parameter, std=0.5)
     return model
+
+
+def masked_logits(model, *head_masks):
+    """The logits where each layer's heads are scaled by its mask."""
+    x = model.table(TOKENS)
+    for layer, head_mask in zip(model.layers, head_masks, strict=True):
+        x = layer(x, is_causal=True, head_mask=torch.tensor(head_mask))
+    return model.norm(x) @ model.read_out.T
 
 
 TOKENS = torch.randint(V, (B, N), generator=torch.Generator().manual_seed(1))
@@ -46,6 +53,36 @@ def test_the_shares_sum_to_the_logits(model):
     assert found.shares.shape == (8, B, N, V)
     assert_close(found.logits, model(TOKENS))
     assert_close(found.shares.sum(0), found.logits, atol=1e-4, rtol=1e-4)
+
+
+CHOSEN = torch.tensor([[5, 2, 11]]).expand(B, 3)[:, None] + torch.arange(N)[:, None]  # (B, N, 3)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("chosen", [torch.tensor([5, 2, 11]), CHOSEN % V], ids=["for_all", "at_each_place"])
+def test_shares_of_chosen_tokens_are_those_of_all_tokens_there(model, chosen):
+    model.unembedding = nn.Embedding(V, D)  # rows of its own
+    few, found = logit_shares(model, TOKENS, chosen), logit_shares(model, TOKENS)
+    index = chosen.expand(B, N, 3)
+    assert_close(few.shares, found.shares.gather(-1, index.expand(8, B, N, 3)))
+    assert_close(few.logits, found.logits.gather(-1, index))
+    assert_close(found.logits, model(TOKENS))
+    assert few.parts == found.parts
+
+
+@pytest.mark.parametrize("wrong", [-1, V])
+def test_chosen_tokens_that_the_model_does_not_have_are_refused(wrong):
+    with pytest.raises(
+        ValueError, match=f"chosen must hold tokens from 0 to 12, got {wrong} to {wrong}; is it"
+    ):
+        logit_shares(make(), TOKENS, torch.tensor([wrong]))
+
+
+@pytest.mark.parametrize("shape", [(), (B, N), (B, 1, 3)])
+def test_chosen_tokens_of_another_shape_are_refused(shape):
+    sentence = f"chosen must be (C,), or (B, N, C) with (B, N) = (2, 7), got {shape}"
+    with pytest.raises(ValueError, match=re.escape(sentence)):
+        logit_shares(make(), TOKENS, torch.zeros(shape, dtype=torch.long))
 
 
 @torch.no_grad()
@@ -110,7 +147,7 @@ def test_heads_that_are_replaced_by_their_own_outputs_change_nothing(model):
 @torch.no_grad()
 @pytest.mark.parametrize("zeros", [torch.tensor(0.0), torch.zeros(1), torch.zeros(N, 1)])
 def test_heads_that_are_replaced_by_zeros_are_masked(model, zeros):
-    masked = model(TOKENS, (torch.tensor([1.0, 1.0, 0.0]), torch.tensor([0.0, 1.0])))
+    masked = masked_logits(model, [1.0, 1.0, 0.0], [0.0, 1.0])
     with replaced(model, {(0, 2): zeros, (1, 0): zeros}):
         assert_close(model(TOKENS), masked)
     assert not torch.allclose(model(TOKENS), masked), "the heads write again after the block"
@@ -126,6 +163,46 @@ def test_an_output_of_another_text_is_patched_in_where_it_stands(model):
     assert_close(patched[1][:, 0], head_outputs(model, TOKENS)[1][:, 0])
 
 
+@torch.no_grad()
+def test_each_row_of_a_batch_has_its_own_replacements(model):
+    """Row by row the same as in a block of its own; the first row is left as it is."""
+    outputs = head_outputs(model, TOKENS.flip(0))
+    ways = [{}, {(0, 1): torch.zeros(1)}, {(0, 1): outputs[0][1, 1], (1, 0): outputs[1][1, 0].mean(0)}]
+    with replaced(model, ways):
+        together = model(TOKENS[:1].expand(3, N))
+    for row, way in enumerate(ways):
+        with replaced(model, way):
+            assert_close(together[row], model(TOKENS[:1])[0])
+    assert len({*map(float, together.sum((1, 2)))}) == 3, "each way writes something else"
+
+
+@torch.no_grad()
+def test_a_plain_and_a_changed_text_are_written_side_by_side_with_caches(model):
+    def write(rows):
+        text = new = TOKENS[:1, :2].expand(rows, 2)
+        caches = [KVCache(layer.self_attention, rows, 12) for layer in model.layers]
+        while text.shape[1] < 12:
+            new = model(new, caches)[:, -1:].argmax(-1)
+            text = torch.cat([text, new], 1)
+        return text
+
+    without = {(0, 0): torch.zeros(1), (1, 1): torch.zeros(1)}
+    with replaced(model, [{}, without]):
+        together = write(2)
+    with replaced(model, without):
+        changed = write(1)
+    assert together.tolist() == [*write(1).tolist(), *changed.tolist()]
+    assert not together[0].equal(together[1])
+
+
+@torch.no_grad()
+def test_as_many_mappings_as_rows_are_needed():
+    sentence = "must be a mapping for each row of the batch, which has 2, got 3"
+    model = make()
+    with replaced(model, [{}, {}, {(0, 0): torch.zeros(1)}]), pytest.raises(ValueError, match=sentence):
+        model(TOKENS)
+
+
 def test_the_heads_write_again_after_an_error():
     model = make()
     with torch.no_grad(), pytest.raises(ZeroDivisionError), replaced(model, {(0, 0): torch.zeros(1)}):
@@ -133,16 +210,17 @@ def test_the_heads_write_again_after_an_error():
     assert not model.layers[0].self_attention.W_o._forward_pre_hooks
 
 
-ANOTHER_LAYER = CourseModel(nn.Embedding(V, D), [nn.Linear(2, 2)], nn.RMSNorm(D))
+ANOTHER_NORM = LanguageModel(nn.Embedding(V, D), [], nn.LayerNorm(D)).eval()
 REFUSED = {
-    "another_kind_of_model": (nn.Linear(2, 2), TOKENS, "model.table must be an nn.Embedding, got NoneType"),
+    "another_kind_of_model": (
+        nn.Linear(2, 2),
+        TOKENS,
+        "must be an mha_lib.LanguageModel, got torch.nn.modules.linear.Linear; make",
+    ),
     "a_model_that_trains": (make().train(), TOKENS, "call model.eval()"),
     "a_bias_in_W_o": (make(bias=True), TOKENS, "a bias is no head's"),
-    "another_layer": (ANOTHER_LAYER, TOKENS, "must be an EncoderLayer, got Linear"),
-    "floats": (make(), TOKENS.float(), "tokens must be a tensor of integers (B, N), got torch.float32"),
-    "one_axis": (make(), TOKENS[0], "for one text: tokens[None]"),
-    "no_tokens": (make(), TOKENS[:, :0], "not empty, got shape (2, 0)"),
-    "unknown_tokens": (make(), TOKENS + V, "tokens must be from 0 to 12, the rows of model.table, got"),
+    "another_norm": (ANOTHER_NORM, TOKENS, "model.norm must be an nn.RMSNorm, got LayerNorm"),
+    "unknown_tokens": (make(), TOKENS + V, "tokens must hold tokens from 0 to 12, got"),
 }
 
 

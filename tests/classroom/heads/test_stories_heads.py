@@ -15,7 +15,7 @@ import transformers
 
 from evidence.heads import run_cells
 from evidence.stories import lesson_of
-from tests.classroom.heads.course_model import CourseModel
+from mha_lib import LanguageModel
 from tests.mha_lib.stories import BEGIN, STORY, needs_stories, read_model
 
 NAMES = {
@@ -75,7 +75,7 @@ TRAINED = ("imports", "model", "trained")
 def stories260k(in_course):
     table, layers, norm = read_model()
     numbers = [torch.tensor([BEGIN, *sentence]) for sentence in STORY]
-    return CourseModel(nn.Embedding.from_pretrained(table), layers, norm), numbers
+    return LanguageModel(nn.Embedding.from_pretrained(table), layers, norm).eval(), numbers
 
 
 def lesson_07(in_course):

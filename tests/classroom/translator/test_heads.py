@@ -129,6 +129,8 @@ def test_even_and_permuted_weights_stay_weights():
     torch.testing.assert_close(even[:, 3, :4], torch.full((3, 4), 0.25))
     assert torch.equal(dealt.sort(-1).values, weights.sort(-1).values)
     assert not torch.equal(dealt, weights)
+    nowhere = torch.tensor([[[False, False], [True, True]]])
+    assert evened(torch.rand(1, 2, 2), nowhere).tolist() == [[[0, 0], [0.5, 0.5]]]
 
 
 @pytest.mark.parametrize("name", ["encoder", "decoder", "cross"])
