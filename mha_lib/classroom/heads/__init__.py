@@ -2,8 +2,8 @@
 
 ``changes.py`` names heads and changes their weights. Four files serve a ``LanguageModel``. ``shares.py``: the
 share of each head in a logit, and other outputs in place of a head's; ``patch_map.py``: which heads bring an
-answer back; ``head_measures.py``: where heads look, beside what they must beat; ``who_said.py``: a widget that
-shows the shares while the page writes.
+answer back; ``head_measures.py``: where heads look, beside what they must beat; ``who_said.py``: a widget
+that shows the shares while the page writes.
 """
 
 from mha_lib.classroom.heads.changes import Head, evened, permuted, silenced

@@ -150,7 +150,9 @@ def identity_here() -> Identity | None:
     file with the lesson's number.
     """
     here, name = Path.cwd(), Path(os.environ.get(FILE_OF_KERNEL) or "").name
-    files = [here / name] if name else sorted(here.glob(f"{RUNNING.number or None}_*.ipynb"))
+    if name:
+        return read_once(here / name)
+    files = sorted(here.glob(f"{RUNNING.number}_*.ipynb")) if RUNNING.number else []
     return next(filter(None, map(read_once, files)), None)
 
 

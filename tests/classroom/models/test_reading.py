@@ -114,10 +114,11 @@ def test_a_model_that_switches_its_attention_for_short_texts_is_the_same_afterwa
     assert torch.equal(model(inputs).last_hidden_state, before)
 
 
-@pytest.mark.parametrize("wrapped", [torch.compile, nn.DataParallel])
-def test_a_wrapped_model_is_read_as_the_model_in_it(wrapped):
+def test_a_parallel_model_is_read_as_the_model_in_it():
     model, inputs = CASES["gpt2"].make(), CASES["gpt2"].inputs()
-    found, expected = (read_attention(each, inputs).layers["self"] for each in (wrapped(model), model))
+    found, expected = (
+        read_attention(each, inputs).layers["self"] for each in (nn.DataParallel(model), model)
+    )
     for layer, same in zip(found, expected, strict=True):
         assert torch.equal(layer.weights, same.weights)
 
