@@ -3,14 +3,17 @@
 from typing import Any
 
 from mha_lib.classroom.lesson.grammar import has_role, identity_of
+from mha_lib.classroom.lesson.names import names_in
 from mha_lib.classroom.lesson.needs import needed_by
-from mha_lib.classroom.lesson.slides import STEP, addresses_of, read_slides
+from mha_lib.classroom.lesson.slides import STEP, addresses_of, read_slides, source
+
+BINDS = "mha_binds"  # in the metadata of a code cell: the names that it binds
 
 
 def mark_steps(notebook: Any) -> None:
-    """Let the first cell of each step say what the step is: in both kinds of copies.
+    """Let the first cell of each step say what the step is, and each code cell which names it binds.
 
-    It gets the step's address, its title, its minutes, whether it is optional, and the cells that it needs
+    Of a step that is its address, its title, its minutes, whether it is optional, and the cells that it needs
     besides the setup.
     """
     cells = notebook["cells"]
@@ -26,3 +29,6 @@ def mark_steps(notebook: Any) -> None:
             "is_optional": slide.is_optional,
             "needs": [cell["id"] for cell in needed if not has_role(cell, "setup")],
         }
+    for cell in cells:
+        if cell["cell_type"] == "code":
+            cell["metadata"][BINDS] = sorted(names_in(source(cell))[0])

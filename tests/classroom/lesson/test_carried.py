@@ -57,3 +57,14 @@ def test_the_first_cell_of_each_step_says_what_the_step_is(copy):
             "needs": ["make", "more"],
         },
     }
+
+
+def test_each_code_cell_says_which_names_it_binds(copy):
+    assert {
+        cell["id"]: cell["metadata"].get("mha_binds") for cell in copy()["cells"] if "notes" not in cell["id"]
+    } == {
+        "title": None,
+        "make": ["x", "y", "z"],
+        "more": ["f"],
+        "use": [],
+    }
