@@ -27,7 +27,8 @@ from mha_lib.classroom.lesson.grammar import Identity, has_role
 from mha_lib.classroom.lesson.language import COURSE, route_folder, source_folder, words_in
 from mha_lib.classroom.lesson.lessons import CourseError, find_lesson, read_course
 from mha_lib.classroom.lesson.made import said_in
-from mha_lib.classroom.lesson.needs import names_in, needed_by
+from mha_lib.classroom.lesson.names import names_in
+from mha_lib.classroom.lesson.needs import needed_by
 from mha_lib.classroom.lesson.prepare import FOR_AUTHORS, phrases_of, prepare_lessons
 from mha_lib.classroom.lesson.reading import as_file, read_lesson
 from mha_lib.classroom.lesson.slides import (

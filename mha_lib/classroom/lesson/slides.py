@@ -6,8 +6,7 @@ its minutes: a number, the word of any language for minutes, and a full stop or 
 ``3 min. Show of hands first.`` or ``3 分。``. One word before the minutes, as in ``Optional, 3 min.``, takes
 the slide out of the core path and its time out of the total.
 
-``jupyter/deck/slides.js`` reads the same grammar in the browser; both are tested on one table of
-cases, ``tests/classroom/lesson/slides.json``.
+Nobody else reads this grammar: copies carry what the page asks for, and ``carried.py`` writes it there.
 
 The deck keeps room for the output of a code cell before it runs. The cell's tags say what comes:
 ``grammar.json`` explains them. How many lines of how many letters are printed stands in the cell's metadata:

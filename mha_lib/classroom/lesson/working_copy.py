@@ -17,9 +17,10 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from mha_lib.classroom.lesson.carried import mark_steps
 from mha_lib.classroom.lesson.figures import OWN, SHARED, figure_words, read_figure
 from mha_lib.classroom.lesson.files import as_json, write_whole
-from mha_lib.classroom.lesson.grammar import DECK, STUDENT, has_role, identified, identity_of
+from mha_lib.classroom.lesson.grammar import DECK, STUDENT, identified
 from mha_lib.classroom.lesson.language import (
     COURSE,
     is_installed,
@@ -29,12 +30,9 @@ from mha_lib.classroom.lesson.language import (
     words_in,
 )
 from mha_lib.classroom.lesson.lessons import RECORD, CourseError, hands_out_solutions, list_languages, setting
-from mha_lib.classroom.lesson.needs import needed_by
 from mha_lib.classroom.lesson.prepare import FOR_AUTHORS, WORDS_OF_DECK, prepare_lessons
 from mha_lib.classroom.lesson.reading import as_file, lesson_of, read_lesson
 from mha_lib.classroom.lesson.slides import (
-    STEP,
-    addresses_of,
     is_for_instructors,
     is_notes,
     read_stacks,
@@ -103,7 +101,7 @@ def make_deck_copy(
                 if name != lesson and mine.exists():
                     continue
                 try:
-                    content = copy_of(source_file, content, DECK, clear_outputs)  # an author left some
+                    content = copy_of(source_file, content, DECK, prepare_for_deck)
                 except CourseError:  # of another deck, which says so when it is asked for
                     continue
             has_changes = mine.exists() and deck_fingerprint(mine.read_bytes()) != record.get(name)
@@ -193,24 +191,12 @@ def prepare_for_students(notebook: Any, solutions: bool) -> None:
     ``solutions``: whether they stay in it, each in a folded cell.
 
     The exercises, and what lies among them, are optional too; they stay open, for students look for them.
-    The copy carries what JupyterLab asks for: of each step its address, its minutes, whether it is optional,
-    and the cells that it needs besides the setup; and the cells of the lesson as they were.
+    The copy carries the cells of the lesson as they were.
     """
-    stacks = read_stacks(notebook["cells"])
-    for slide in without_exercises(stacks):
+    for slide in without_exercises(read_stacks(notebook["cells"])):
         if slide.is_optional and any(cell["cell_type"] == "code" for cell in slide.cells):
             slide.cells[0]["metadata"][FOLDED] = True
-    slides = [slide for stack in stacks for slide in stack if slide.cells]
-    addresses, cells = addresses_of(slides, identity_of(notebook)), notebook["cells"]
-    begins = [cells.index(slide.cells[0]) for slide in slides]
-    for slide, begin, end in zip(slides, begins, [*begins[1:], len(cells)], strict=True):
-        needed = needed_by(cells[begin:end], cells[:begin])
-        cells[begin]["metadata"][STEP] = {
-            "address": addresses.get(cells[begin].get("id"), ""),
-            "minutes": slide.minutes,
-            "is_optional": slide.is_optional,
-            "needs": [cell["id"] for cell in needed if not has_role(cell, "setup")],
-        }
+    mark_steps(notebook)
     left_out = is_notes if solutions else is_for_instructors
     notebook["cells"] = [cell for cell in notebook["cells"] if not left_out(cell)]
     notebook["metadata"][ORIGINAL] = {"cells": deepcopy(notebook["cells"])}
@@ -223,6 +209,12 @@ def take_guesses(notebook: Any, former: bytes) -> None:
     for cell in notebook["cells"]:
         if cell["id"] in guesses:
             cell["metadata"][GUESS] = guesses[cell["id"]]
+
+
+def prepare_for_deck(notebook: Any) -> None:
+    """Make a lesson what an instructor presents: without outputs, of which an author may have left some."""
+    clear_outputs(notebook)
+    mark_steps(notebook)
 
 
 def clear_outputs(notebook: Any) -> None:

@@ -5,13 +5,11 @@ modules beside it, is followed from function to function; code of a library coun
 and that of ``mha_lib`` by its files.
 """
 
-import dis
 import hashlib
 import io
 import pickle
 import sys
 import types
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,6 +18,7 @@ import torch
 from torch import Tensor
 
 from mha_lib.classroom.lesson.files import digest
+from mha_lib.classroom.lesson.names import uses_in
 
 LIBRARY = Path(__file__).parents[2]
 TRAINING_CODE = ("*.py", "classroom/trainings/*.py", "classroom/translator/*.py", "classroom/stories/*.py")
@@ -66,20 +65,9 @@ def read_by(code: types.CodeType, variables: dict[str, Any], start: int = 0) -> 
     Those that it sets before it reads them are left out: a cell that runs again finds those of its last run.
     """
     is_read: dict[str, bool] = {}
-    for name, reads in names(code, start):
-        is_read.setdefault(name, reads)
+    for use in uses_in(code, start):
+        is_read.setdefault(use.name, use.later or not use.sets)
     return {name: variables[name] for name in is_read if is_read[name] and name in variables}
-
-
-def names(code: types.CodeType, start: int = 0) -> Iterator[tuple[str, bool]]:
-    """The global names in some code, in their order, and whether it reads them there or sets them."""
-    for step in dis.get_instructions(code):
-        if step.offset < start:
-            continue
-        if isinstance(step.argval, types.CodeType):
-            yield from ((name, True) for name, _ in names(step.argval))
-        elif step.opname.endswith(("NAME", "GLOBAL", "GLOBALS")):
-            yield step.argval, not step.opname.startswith("STORE_")
 
 
 def hash_of(value: Any) -> str:

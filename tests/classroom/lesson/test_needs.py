@@ -3,7 +3,8 @@
 import pytest
 from nbformat.v4 import new_code_cell
 
-from mha_lib.classroom.lesson.needs import names_in, needed_by
+from mha_lib.classroom.lesson.names import names_in
+from mha_lib.classroom.lesson.needs import needed_by
 
 NAMES = {
     "x += 1": ({"x"}, {"x"}),

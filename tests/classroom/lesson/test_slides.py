@@ -1,4 +1,4 @@
-"""The grammar of a lesson, tested on the table of cases that also tests the deck's reader."""
+"""The grammar of a lesson, tested on a table of cases; the deck cuts some of them in tests/browser."""
 
 import json
 from pathlib import Path

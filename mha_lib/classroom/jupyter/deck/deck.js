@@ -24,7 +24,6 @@ import { DeckRunner } from "./runs.js";
 import { queueDeckSaves } from "./saves.js";
 import { followSlides } from "./selection.js";
 import { showBusy } from "./signs.js";
-import { readSlides } from "./slides.js";
 import { Sorter } from "./sorter.js";
 import { Speaker } from "./speaker.js";
 import { onTurn, shownSection } from "./stage.js";
@@ -61,8 +60,7 @@ function openDeck({ app, load, Dialog, isOwnCopy, files, words: inAll, notice })
   const panel = app.shell.currentWidget;
   const notebook = panel.content;
   if (!isTrusted(notebook.model)) unfoldCode(notebook);
-  const slides = readSlides(notebook.model.toJSON().cells);
-  markPlaces(slides, words, notebook.model);
+  markPlaces(notebook, words);
   markOutputs(notebook);
   markSteps(notebook);
   keepRendered(notebook);
@@ -74,7 +72,7 @@ function openDeck({ app, load, Dialog, isOwnCopy, files, words: inAll, notice })
   queueDeckSaves(panel.context, { foot, words });
   const runner = new DeckRunner({ panel, load, foot, words });
   const fit = new Fit({ words });
-  const speaker = new Speaker({ slides, words: inAll.speaker, passKey, fit });
+  const speaker = new Speaker({ words: inAll.speaker, passKey, fit });
   followDeck({ foot, speaker });
   foot.greet(notice);
   showBusy({ panel, foot, words });

@@ -13,7 +13,7 @@ export function needsOf({ panel, load, foot, words }) {
   async function runTop(pile) {
     const cell = pile.at(-1);
     const reply = await execute(cell, { panel, load });
-    const sources = reply?.ename === "NameError" ? await sourcesOfName(cell, panel, isSetup) : [];
+    const sources = reply?.status === "error" ? await sourcesOfName(cell, panel) : [];
     if (sources.length) pile.push(...sources.reverse());
     else pile.splice(reply?.status === "ok" ? -1 : 0);
   }

@@ -3,7 +3,7 @@
 // page's address #/7 and the keys 7 Enter go there: Reveal itself would count from 0, and RISE begins at the
 // first slide whatever the address says. The foot shows the number of the lesson before it, "3.7": the address
 // by which students find the step in JupyterLab (lesson/slides.py). A route shows both, "3.7   2".
-import { identityOf, numberOf } from "../shared/grammar.js";
+import { identityOf, numberOf, stepOf } from "../shared/grammar.js";
 import { fill } from "../shared/words.js";
 import { sections, shownSection } from "./stage.js";
 import { goTo } from "./turn.js";
@@ -11,36 +11,46 @@ import { goTo } from "./turn.js";
 const NUMBER = /^#\/(\d+(?:\.\d+)?)$/;
 const openedAt = window.location.hash; // read before RISE opens the notebook
 
-/** Write on every slide's section its place, the text of its foot, and whether it is optional. */
-export function markPlaces(slides, words, notebook) {
-  const count = slides.filter((slide) => !slide.isOptional).length;
-  const places = placesOf(slides);
-  const lesson = numberOf(identityOf(notebook)?.lesson);
-  for (const [index, section] of sections().entries()) {
-    const { place, isOptional } = places[index];
+/**
+ * Write on every slide's section its place, the text of its foot, its minutes, its title, and whether it is optional. The
+ * first of its cells that begins a step says so. A slide without such a cell, as in a notebook that is no copy of a
+ * lesson, is on the core path and takes no time.
+ */
+export function markPlaces({ model, widgets }, words) {
+  const all = sections();
+  const steps = all.map((section) => stepIn(section, widgets));
+  const count = steps.filter((step) => !step.is_optional).length;
+  const lesson = numberOf(identityOf(model)?.lesson);
+  let [core, beyond] = [0, 0];
+  for (const [index, section] of all.entries()) {
+    const { address: told, minutes, title, is_optional } = steps[index];
+    [core, beyond] = is_optional ? [core, beyond + 1] : [core + 1, 0];
+    const place = is_optional ? `${core}.${beyond}` : `${core}`;
     const counted = lesson ? `${lesson}.${place}` : place;
-    const told = slides[index].cells[0]?.metadata.mha_step?.address || counted;
-    const address = [...new Set([told, counted])].join("   ");
-    const kind = kindOf(section, places[index], places[index + 1]);
-    const foot = fill(words.foot[kind], { address, count });
-    Object.assign(section.dataset, { place, address, foot });
-    section.toggleAttribute("data-optional", isOptional);
+    const address = told && told !== counted ? `${told}   ${place}` : counted;
+    const foot = fill(words.foot[kindOf(section, steps[index], steps[index + 1])], { address, count });
+    Object.assign(section.dataset, {
+      place,
+      address,
+      foot,
+      minutes: Number(minutes) || 0,
+      title: title ?? "",
+    });
+    section.toggleAttribute("data-optional", Boolean(is_optional));
   }
 }
 
-function placesOf(slides) {
-  let [core, beyond] = [0, 0];
-  return slides.map(({ isOptional }) => {
-    [core, beyond] = isOptional ? [core, beyond + 1] : [core + 1, 0];
-    return { isOptional, place: isOptional ? `${core}.${beyond}` : `${core}` };
-  });
-}
+const stepIn = (section, widgets) =>
+  widgets
+    .filter(({ node }) => section.contains(node))
+    .map(({ model }) => stepOf(model))
+    .find(Boolean) ?? {};
 
 /** The sentence of the foot that says where the slide stands; the next slide may lie below it. */
-function kindOf(section, { isOptional }, next) {
-  if (isOptional) return "optional";
+function kindOf(section, { is_optional }, next) {
+  if (is_optional) return "optional";
   if (!section.nextElementSibling) return "core";
-  return next.isOptional ? "above_optional" : "above_core";
+  return next.is_optional ? "above_optional" : "above_core";
 }
 
 /** Turn to the slide with that number; false where there is none. */

@@ -7,8 +7,7 @@ import { Clock, minutesBehind } from "./clock.js";
 import { errorsOn } from "./errors.js";
 import { Frame } from "./frame.js";
 import { copyFormulaStyles, drawUnseen, linkTo } from "./picture.js";
-import { coreMinutes } from "./slides.js";
-import { headingOf, nextCore, position, sections, shownSection } from "./stage.js";
+import { coreMinutes, headingOf, isCore, nextCore, position, sections, shownSection } from "./stage.js";
 import { countSteps, countTaken } from "./steps.js";
 
 const PAGE = `
@@ -24,8 +23,8 @@ const AT_REST = 400; // ms without a change, after which the pictures are drawn 
 export class Speaker {
   clock = new Clock();
 
-  constructor({ slides, words, passKey, fit }) {
-    Object.assign(this, { slides, words, passKey, fit });
+  constructor({ words, passKey, fit }) {
+    Object.assign(this, { words, passKey, fit });
     setInterval(() => this.#isOpen && this.#showTime(), 1000);
     const changes = { childList: true, characterData: true, subtree: true };
     new MutationObserver(() => {
@@ -105,21 +104,20 @@ export class Speaker {
   /** The minutes for which a slide is planned, on the core path. */
   #planOf(section) {
     const index = sections().indexOf(section);
-    const [start, end] = [index, index + 1].map((count) => coreMinutes(this.slides.slice(0, count)));
+    const [start, end] = [index, index + 1].map((count) => coreMinutes(sections().slice(0, count)));
     return { start, end };
   }
 
   #placeOf(section) {
     const { start, end } = this.#planOf(section);
-    const count = this.slides.filter((slide) => !slide.isOptional).length;
+    const count = sections().filter(isCore).length;
     const { place } = section.dataset;
     return fill(this.words.position, { place, count, start: rounded(start), end: rounded(end) });
   }
 
   /** The slide's heading as the slide shows it, with its formulas; without one, its first line. */
   #titleOf(section) {
-    const firstLine = () => this.slides[sections().indexOf(section)].title.replaceAll("`", "");
-    return headingOf(section)?.childNodes ?? [firstLine()];
+    return headingOf(section)?.childNodes ?? [section.dataset.title.replaceAll("`", "")];
   }
 
   #showTime() {
@@ -132,7 +130,7 @@ export class Speaker {
     this.#find("#pause").textContent = words[next];
     const behind = minutesBehind(clock.minutes, this.#planOf(shownSection()));
     const plan = clock.isWaiting ? "waiting" : behind > 0 ? "behind" : behind < 0 ? "ahead" : "on_time";
-    const said = coreMinutes(this.slides) ? fill(words[plan], { minutes: Math.abs(behind) }) : "";
+    const said = coreMinutes(sections()) ? fill(words[plan], { minutes: Math.abs(behind) }) : "";
     Object.assign(this.#find("#plan"), { textContent: said, className: plan });
   }
 

@@ -8,6 +8,9 @@ export const shownSection = () => document.querySelector(".slides > .present > .
 
 export const isCore = (section) => !section.hasAttribute("data-optional");
 
+export const coreMinutes = (those) =>
+  those.filter(isCore).reduce((sum, { dataset }) => sum + Number(dataset.minutes), 0);
+
 export const nextCore = (section) =>
   sections()
     .slice(sections().indexOf(section) + 1)

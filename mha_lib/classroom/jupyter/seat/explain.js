@@ -11,7 +11,7 @@ export async function explainOutputs({ load, panel, setup, words }) {
 
   async function explainMissing(failed) {
     const { executionCount } = failed.model;
-    const [source] = await sourcesOfName(failed, panel, isSetup);
+    const [source] = await sourcesOfName(failed, panel);
     if (failed.model.executionCount !== executionCount) return; // it ran again while the kernel was asked
     if (source && isSetup(source)) {
       addLine(failed, words.setup_missing, words.run_setup, async () => (await setup.run()) && run(failed));

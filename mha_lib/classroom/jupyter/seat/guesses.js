@@ -1,7 +1,7 @@
 // A place to write a guess, below the cell that asks for it. What is written stays in the metadata of that cell, and
 // goes nowhere else. What the step shows after it waits until the student asks for it.
 import { errorOf } from "../shared/cells.js";
-import { hasRole } from "../shared/grammar.js";
+import { hasRole, stepOf } from "../shared/grammar.js";
 
 const KEPT = "mha_guess"; // in the cell's metadata: {text, is_open}
 const WAITS = "mha-waits"; // the class of a cell whose output, or text, waits
@@ -13,7 +13,7 @@ export const isOpen = (model) => Boolean(model.getMetadata(KEPT)?.is_open);
 export function resultOf(notebook, asking) {
   const { widgets } = notebook;
   const after = widgets.slice(widgets.indexOf(asking) + 1);
-  const end = after.findIndex(({ model }) => model.getMetadata("mha_step"));
+  const end = after.findIndex(({ model }) => stepOf(model));
   return end < 0 ? after : after.slice(0, end);
 }
 

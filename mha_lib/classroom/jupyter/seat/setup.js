@@ -46,7 +46,7 @@ export class Setup {
     if (this.#isDone) return true;
     const { content, sessionContext } = this.panel;
     await sessionContext.ready;
-    const left = await cellsToRun(content.widgets.filter(isSetup), sessionContext, { all: true });
+    const left = await cellsToRun(content.widgets.filter(isSetup), sessionContext);
     this.#isDone = !this.isRunning && !left.length;
     this.changed(0);
     return this.#isDone || this.run();
@@ -67,7 +67,7 @@ export class Setup {
   async runNeeded(run, cells) {
     await this.#dismiss();
     if (!(await this.ready())) return false;
-    const fresh = await cellsToRun(cells, this.panel.sessionContext, { all: true });
+    const fresh = await cellsToRun(cells, this.panel.sessionContext);
     const left = cells.filter((cell) => fresh.includes(cell) || errorOf(cell));
     if (!left.length) return true;
     this.#needed = left;

@@ -1,13 +1,13 @@
 // The steps of a lesson, as its copy names them in the metadata of the cell with which each begins
-// (lesson/working_copy.py), and what of them a student has done: all of it is kept in the notebook.
-import { hasRole } from "../shared/grammar.js";
+// (lesson/carried.py), and what of them a student has done: all of it is kept in the notebook.
+import { hasRole, stepOf } from "../shared/grammar.js";
 import { isOpen } from "./guesses.js";
 
 /** Each step: {first, minutes, is_optional, cells}, the cells as the notebook's JSON has them. */
 export function stepsOf(cells) {
   const steps = [];
   for (const cell of cells) {
-    if (cell.metadata.mha_step) steps.push({ ...cell.metadata.mha_step, first: cell.id, cells: [] });
+    if (stepOf(cell)) steps.push({ ...stepOf(cell), first: cell.id, cells: [] });
     steps.at(-1)?.cells.push(cell);
   }
   return steps;

@@ -1,5 +1,6 @@
 // Reads which lesson a file is, by its own word, and which roles its cells have, by the table lesson/grammar.json, which
 // is installed beside the deck. lesson/grammar.py reads the same table. Nobody else reads a tag or learns from a path.
+// Which slides a lesson has, and for how long, the page learns from its copy alone: Python reads that (lesson/slides.py).
 
 const answer = await fetch(new URL("../grammar.json", import.meta.url));
 const ROLES = await answer.json();
@@ -16,6 +17,9 @@ export function hasRole(cell, ...roles) {
 /** The roles of a cell that say what it shows: text, value, table, picture, explorer, check, nothing. */
 export const shownBy = (cell) =>
   Object.keys(ROLES).filter((role) => ROLES[role].tag.startsWith("shows-") && hasRole(cell, role));
+
+/** The step that a cell begins, as the copy of the lesson says (lesson/carried.py); nothing for another cell. */
+export const stepOf = (cell) => metadataOf(cell, "mha_step");
 
 /** The name of the exercise that a cell checks; undefined for another cell. */
 export const checkedBy = (cell) => (hasRole(cell, "check") ? metadataOf(cell, "checks") : undefined);

@@ -14,6 +14,6 @@ export async function markKept({ content: notebook, sessionContext }, sentence) 
   sessionContext.statusChanged.connect((_, status) => GONE.includes(status) && shown().map(mark));
   await sessionContext.ready;
   if (!shown().length) return false;
-  const kept = await cellsToRun(shown(), sessionContext, { all: true });
+  const kept = await cellsToRun(shown(), sessionContext);
   return kept.map(mark).length > 0;
 }
