@@ -163,7 +163,7 @@ class KVCache:
             and self.keys is not None
             and self.end < self.keys.shape[2]
             and type(token) is Tensor
-            and token.shape[:2] == (self.batch, 1)
+            and token.shape == (self.batch, 1, layer.num_hiddens)
             and tracing.only_computes(token)
         )
 
@@ -174,10 +174,10 @@ class KVCache:
         assert held_values is not None
         if (keys.dtype, keys.device) != (held_keys.dtype, held_keys.device):
             self.check_cacheable(keys, values)
-        held_keys.narrow(2, self.end, 1).copy_(keys)
-        held_values.narrow(2, self.end, 1).copy_(values)
-        num_keys = self.end + 1 - self.start
-        return held_keys.narrow(2, self.start, num_keys), held_values.narrow(2, self.start, num_keys)
+        start, end = self.start, self.end + 1
+        held_keys[:, :, self.end : end] = keys
+        held_values[:, :, self.end : end] = values
+        return held_keys[:, :, start:end], held_values[:, :, start:end]
 
     def hold_next(self) -> None:
         self.end += 1

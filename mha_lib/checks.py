@@ -376,6 +376,16 @@ def check_positions(x: Tensor, positions: Tensor) -> None:
     check_device("positions", positions, x.device)
 
 
+def check_token_positions(positions: Tensor, tokens: Tensor) -> None:
+    check_tensor("positions", positions)
+    if positions.shape != tokens.shape[:2] or positions.is_floating_point():
+        raise ValueError(
+            f"positions must be integers (B, N) = {tuple(tokens.shape[:2])}, got {positions.dtype} of shape "
+            f"{tuple(positions.shape)}; positions.expand(B, -1) repeats those of one sample"
+        )
+    check_device("positions", positions, tokens.device)
+
+
 def check_rotary(num_queries: int, num_new_keys: int, num_keys: int, has_cache: bool) -> None:
     if has_cache and num_new_keys != num_queries:
         raise ValueError(
@@ -409,12 +419,16 @@ HARMLESS = {"__init__", "__setstate__", "__doc__", "extra_repr"}  # methods that
 
 
 def check_without_hooks(name: str, module: nn.Module) -> None:
-    forward, backward = ("_forward_hooks", "_forward_pre_hooks"), ("_backward_hooks", "_backward_pre_hooks")
-    if any(getattr(module, hooks) for hooks in (*forward, *backward)):
+    if has_hooks(module):
         raise TypeError(
             f"{name} must be without hooks, which may change what it computes, got one with hooks; "
             "remove them first, or copy its weights into a new layer"
         )
+
+
+def has_hooks(module: nn.Module) -> bool:
+    forward, backward = ("_forward_hooks", "_forward_pre_hooks"), ("_backward_hooks", "_backward_pre_hooks")
+    return any(getattr(module, hooks) for hooks in (*forward, *backward))
 
 
 def refuse_scripting(module: nn.Module) -> None:
@@ -434,19 +448,28 @@ def check_trained_alike(parameters: Iterable[Tensor]) -> None:
 
 
 def check_plain_projections(layer: nn.Module, *names: str) -> None:
-    """The projections must hold all their numbers: not wrapped, quantized, or shared over devices."""
+    """The projections must be all that they compute: not wrapped, quantized, or shared over devices."""
     for name in names:
-        projection = getattr(layer, name)
-        if type(projection) is not nn.Linear:
-            raise TypeError(
-                f"{name} of the layer must be an nn.Linear, got {type(projection).__name__}; "
-                "undo the quantization or the wrapper first"
-            )
-        if type(projection.weight.data) is not Tensor:
-            raise TypeError(
-                f"{name} of the layer must hold a plain tensor, got {type(projection.weight.data).__name__}; "
-                "do this before shard_heads or quantization"
-            )
+        if fault := fault_of(getattr(layer, name)):
+            raise TypeError(f"{name} of the layer must {fault}")
+
+
+def fault_of(projection: nn.Module) -> str:
+    """Why the weight of a projection is not all that it computes; empty if it is."""
+    if type(projection) is not nn.Linear:
+        came = type(projection).__name__
+        return f"be an nn.Linear, got {came}; undo the quantization or the wrapper first"
+    if (weight := projection._parameters.get("weight")) is None:
+        return (
+            "hold its weight as a parameter, got one that is computed before each call; "
+            "make it permanent first, as torch.nn.utils.prune.remove does"
+        )
+    if type(weight.data) is not Tensor:
+        came = type(weight.data).__name__
+        return f"hold a plain tensor, got {came}; do this before shard_heads or quantization"
+    if has_hooks(projection) or "forward" in vars(projection):
+        return "be without hooks and a forward of its own, got one with them; remove them first"
+    return ""
 
 
 def check_token_numbers(name: str, tokens: Tensor, embedding: nn.Embedding) -> None:

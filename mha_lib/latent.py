@@ -123,8 +123,9 @@ class LatentAttention(CachedAttention):
         x       ``(B, N, D)``; with a cache, only the tokens after those of earlier calls
         absorb  how it is computed. False: keys and values are expanded for every token. True: ``W_uk`` moves
                 to the queries and ``W_uv`` to the outputs, so that all heads attend to the latents as they
-                are, which pays where few queries meet many keys. None: True where a cache holds more tokens
-                than come. Output, weights and gradients are the same
+                are, which pays where few queries meet many keys; both must then be plain ``nn.Linear``
+                without hooks. None: True where a cache holds more tokens than come, and both are. Output,
+                weights and gradients are the same
 
         The other arguments and what is returned are those of ``MultiHeadAttention.forward``.
         """
@@ -132,6 +133,8 @@ class LatentAttention(CachedAttention):
         checks.check_flag("need_weights", need_weights)
         if absorb is not None:
             checks.check_flag("absorb", absorb, "None chooses by the number of keys")
+        if absorb:
+            checks.check_plain_projections(self, "W_uk", "W_uv")
         batch, num_tokens, _ = x.shape
         self.check_heads_and_cache(x, num_tokens, head_mask, cache)
         num_held = 0 if cache is None else len(cache)
@@ -140,7 +143,8 @@ class LatentAttention(CachedAttention):
             scores_shape, x.device, valid_lens, key_mask, mask, is_causal, score_bias=score_bias
         )
         if absorb is None:
-            absorb = limits.num_keys > 2 * num_tokens
+            is_plain = not (checks.fault_of(self.W_uk) or checks.fault_of(self.W_uv))
+            absorb = is_plain and limits.num_keys > 2 * num_tokens
         dropout_p = self.dropout if self.training else 0.0
         with UnchangedByErrors([cache]):
             q, k, v = self.project(x, limits, cache, absorb)

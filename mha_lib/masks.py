@@ -100,10 +100,11 @@ class Limits(NamedTuple):
     is_causal: bool = False
     window: int | None = None
     score_bias: Tensor | None = None  # with the axes of a mask; −∞ forbids a key
+    sinks: Tensor | None = None  # (H,): the score of one more key, which takes weight and has no value
     read: Tensor | None = None  # the lengths on the CPU, where Python can read them
     shortest: int = 0  # of the lengths; 0 also where they cannot be read
     longest: int | None = None  # of the lengths; None where they cannot be read
-    rows: Tensor | None = None  # (T,): the keys that ``fused.pack`` has left, as rows of (B*K, ·)
+    rows: Tensor | None = None  # (T,): the keys that ``packing.pack`` has left, as rows of (B*K, ·)
 
     @property
     def is_by_key(self) -> bool:
@@ -262,6 +263,7 @@ def checked_limits(
     is_causal: bool = False,
     window: int | None = None,
     score_bias: Tensor | None = None,
+    sinks: Tensor | None = None,
 ) -> Limits:
     """Check what limits a call against the scores ``(B, Q, K)`` or ``(B, H, Q, K)``, and bundle it.
 
@@ -306,6 +308,7 @@ def checked_limits(
         is_causal=is_causal,
         window=window,
         score_bias=score_bias,
+        sinks=sinks,
         read=read,
         shortest=shortest,
         longest=longest,
@@ -330,6 +333,11 @@ def blank_padding(
 
     blank_keys = blank(keys)
     return blank_keys, blank_keys if values is keys else blank(values)
+
+
+def is_same(x: Tensor, y: Tensor) -> bool:
+    """Whether two arguments are one tensor. A full backward hook makes each of them another object."""
+    return x is y or (tracing.can_be_read(x) and tracing.can_be_read(y) and x.is_set_to(y))
 
 
 def finite_queries(queries: Tensor, limits: Limits) -> Tensor:

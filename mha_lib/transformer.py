@@ -352,7 +352,6 @@ class DecoderLayer(nn.Module):
 
 def like_ours(layer: Any, kind: type[Any], parts: dict[str, str], attentions: dict[str, str]) -> Any:
     """Return a layer of PyTorch of this kind with copies of our parts; check that nothing would be lost."""
-    checks.check_plain_projections(layer.feed_forward, "W_1", "W_2")
     if layer.feed_forward.W_gate is not None:
         raise ValueError(
             "layer must be built without gated, got gated=True, which PyTorch's layers don't have"
@@ -363,6 +362,7 @@ def like_ours(layer: Any, kind: type[Any], parts: dict[str, str], attentions: di
             check_plain_norm(name, part)
         if name.endswith("dropout") and type(part) is not nn.Dropout:
             raise TypeError(f"{name} of layer must be an nn.Dropout, got {type(part).__name__}")
+    checks.check_plain_projections(layer.feed_forward, "W_1", "W_2")
     sizes = layer.self_attention.num_hiddens, layer.self_attention.num_heads, 1, layer.dropout.p
     module = kind(*sizes, batch_first=True, norm_first=True, device="meta")
     module.dropout.p = layer.feed_forward.dropout.p

@@ -5,6 +5,7 @@ import random
 import pytest
 import torch
 
+import mha_lib.multihead
 from mha_lib import KVCache, LatentAttention, MultiHeadAttention, Rotary
 
 B, N, M, H, D = 2, 7, 5, 6, 24
@@ -90,7 +91,7 @@ def test_a_token_alone_takes_the_short_way_and_one_that_fails_there_changes_noth
     layer.dropout = 1.0
     expected, cache = layer(x, is_causal=True), KVCache(layer, B, N)
     layer(x[:, :-1], cache=cache, is_causal=True)
-    monkeypatch.setattr(layer, "project", None)  # the long way
+    monkeypatch.setattr(mha_lib.multihead, "checked_limits", None)  # the long way
     with monkeypatch.context() as patch:
         patch.setattr(layer.W_o, "forward", broken)
         with pytest.raises(RuntimeError, match="that fails"):
