@@ -172,7 +172,7 @@ def attend_in_one_kernel(
     queries apart, since the kernel for a CPU would repeat the keys for each.
     """
     batch, num_heads, num_queries, head_dim = queries.shape
-    num_kv_heads, value_head_dim = keys.size(1), values.size(3)
+    num_kv_heads, value_head_dim = keys.shape[1], values.shape[3]
     scale, has_rows_in_front = 1 / math.sqrt(head_dim), sinks is not None and is_causal
     if sinks is not None:
         score = (sinks.to(at_least_float32(queries).dtype) / scale)[:, None, None]

@@ -264,9 +264,11 @@ def checked_limits(
     window: int | None = None,
     score_bias: Tensor | None = None,
     sinks: Tensor | None = None,
+    num_lost: int = 0,
 ) -> Limits:
     """Check what limits a call against the scores ``(B, Q, K)`` or ``(B, H, Q, K)``, and bundle it.
 
+    ``num_lost`` counts the keys that a cache with a window has forgotten: K counts the others.
     Lengths are left out where none is below K. A ``key_mask`` on the CPU that is True up to a length, and
     False after it, becomes lengths.
     """
@@ -274,7 +276,7 @@ def checked_limits(
     if mask is not None:
         checks.check_mask(mask, scores_shape, device)
     if key_mask is not None:
-        checks.check_key_mask(key_mask, batch, num_keys, device)
+        checks.check_key_mask(key_mask, batch, num_keys, device, num_lost)
     if score_bias is not None:
         checks.check_score_bias(score_bias, scores_shape, device)
     checks.check_flag("is_causal", is_causal, "a mask goes into mask=")
@@ -284,7 +286,9 @@ def checked_limits(
         window = None  # it hides nothing
     shortest, longest, read = 0, None, None
     if valid_lens is not None:
-        valid_lens, shortest, longest = checks.checked_lens(valid_lens, num_keys, batch, num_queries)
+        num_heads = scores_shape[1] if len(scores_shape) == 4 else 1
+        sizes = (num_keys, batch, num_queries, num_heads, num_lost)
+        valid_lens, shortest, longest = checks.checked_lens(valid_lens, *sizes)
         read = valid_lens if tracing.can_be_read(valid_lens) else None
     elif key_mask is not None and key_mask.device.type == "cpu" and tracing.can_be_read(key_mask):
         lengths = key_mask.sum(dim=1)  # (B,)

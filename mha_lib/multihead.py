@@ -30,9 +30,9 @@ def split_heads(x: Tensor, num_heads: int) -> Tensor:
 
 def by_heads(x: Tensor, head_dim: int) -> Tensor:
     """``(B, N, H*d) -> (B, H, N, d)`` for a width that is known to be right."""
-    if x.size(1) == 1:  # both lie in memory alike
-        return x.reshape(x.size(0), x.size(2) // head_dim, 1, head_dim)
     batch, num_tokens, width = x.shape
+    if num_tokens == 1:  # both lie in memory alike
+        return x.reshape(batch, width // head_dim, 1, head_dim)
     return x.reshape(batch, num_tokens, width // head_dim, head_dim).transpose(1, 2)
 
 
@@ -186,10 +186,17 @@ class MultiHeadAttention(Conversions):
         Raises ValueError or TypeError for arguments that don't fit the layer or one another. Elsewhere:
         ``nn.MultiheadAttention`` masks with True = *ignore* and averages the weights of the heads.
         """
-        others = (keys, values, valid_lens, key_mask, mask, head_mask, score_bias, change_weights, positions)
         if (
             type(cache) is KVCache
-            and all(argument is None for argument in others)
+            and keys is None
+            and values is None
+            and valid_lens is None
+            and key_mask is None
+            and mask is None
+            and head_mask is None
+            and score_bias is None
+            and change_weights is None
+            and positions is None
             and need_weights is False
             and isinstance(is_causal, bool)
             and self.sink_logits is None
@@ -216,6 +223,7 @@ class MultiHeadAttention(Conversions):
             self.window,
             score_bias,
             self.sink_logits,
+            0 if self.window is None else start - held,
         )
         dropout_p = self.dropout if self.training else 0.0
         q_where: int | Tensor = start - held + limits.own
@@ -240,6 +248,7 @@ class MultiHeadAttention(Conversions):
                 heads = packed_attention(q, k, v, limits, dropout_p)
             else:
                 if cache is not None:
+                    cache.layer = self
                     k, v = cache.extend(k, v)  # those of earlier calls included
                 heads, weights = attend(q, k, v, limits, dropout_p, change_weights, need_weights)
             output = self.merge(heads, head_mask)
@@ -306,7 +315,7 @@ class MultiHeadAttention(Conversions):
             k = self.k_norm(k)
         if self.rotary is None:
             return q, k, v
-        if q.size(2) == 1 and q_where is k_where:  # both at once: a token that is decoded
+        if q.shape[2] == 1 and q_where is k_where:  # both at once: a token that is decoded
             turned = self.rotary.turn(torch.cat((q, k), 1), q_where)
             q, k = turned.split_with_sizes((self.num_heads, self.num_kv_heads), 1)
             return q, k, v
@@ -316,8 +325,9 @@ class MultiHeadAttention(Conversions):
         """Mix the heads ``(B, H, Q, d_v)`` to the output ``(B, Q, D)``."""
         if head_mask is not None:
             heads = heads * head_mask.to(heads.dtype)[..., None, None]  # (H, 1, 1) or (B, H, 1, 1)
-        if heads.size(2) == 1:  # both lie in memory alike
-            return self.W_o(heads.reshape(heads.size(0), 1, self.num_heads * self.value_head_dim))
+        batch, num_heads, num_queries, width = heads.shape
+        if num_queries == 1:  # both lie in memory alike
+            return self.W_o(heads.reshape(batch, 1, num_heads * width))
         return self.W_o(heads.transpose(1, 2).flatten(2))
 
     def reset_parameters(self) -> None:

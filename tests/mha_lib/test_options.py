@@ -56,13 +56,18 @@ OTHER = {
     "norm": nn.RMSNorm,
     "num_layers": 2,
 }
+OF_INPUTS = ("query_size", "key_size", "value_size")
 PLACE = ("device", "dtype", "options")  # where a layer is made, and the options of another class
 
 
 def options_of(kind):
-    return [
+    names = [
         name for name in list(inspect.signature(kind).parameters)[len(SIZES[kind]) :] if name not in PLACE
     ]
+    if "attention" in names:
+        names.remove("attention")
+        names += [name for name in options_of(MultiHeadAttention) if name not in [*names, *OF_INPUTS]]
+    return names
 
 
 def each_option_of(*kinds):
