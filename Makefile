@@ -21,7 +21,7 @@ PROXY := configurable-http-proxy@5.1.0
 PROXY_COMMAND := .venv/hub/node_modules/.bin/configurable-http-proxy
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab present handouts slides site notes overview doctor hub hub-image hub-proxy test test-busy test-ci test-all lint biome mutants bench release clean
+.PHONY: help setup lab present handouts slides site notes overview doctor hub hub-image hub-proxy test test-busy test-ci test-all lint biome mutants bench gpu release clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -106,6 +106,9 @@ bench: .venv/ready-dev ## measure attention and the explorers side by side (BENC
 	@$(BIN)/python -m benchmarks.memory
 	@$(BIN)/python -m benchmarks.explorer
 	@$(BIN)/python -m benchmarks.models
+
+gpu: .venv/ready-dev ## try on one NVIDIA GPU what only a GPU can show, and say what was never seen
+	@$(BIN)/python -m tools.try_gpu
 
 release: .venv/ready-dev ## make packages, handouts, slides and site in dist/, and try the packages (TAG=v1.0.0, ONLY=packages)
 	@$(BIN)/python -m tools.make_release $(if $(TAG),--tag $(TAG)) $(if $(ONLY),--only $(ONLY))

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from mha_lib import checks, tracing
-from mha_lib.masks import Limits, add_head_axis, blank_padding, checked_limits, finite_queries
+from mha_lib.masks import Limits, add_head_axis, blank_padding, checked_limits, finite_queries, is_same
 
 # Makes new weights of the weights and of what is allowed, both (B, H, Q, K).
 ChangeWeights = Callable[[Tensor, Tensor], Tensor]
@@ -99,15 +99,13 @@ def attend_with_weights(
     limits: Limits,
     dropout_p: float,
     change_weights: ChangeWeights | None = None,
-    sink_logits: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """``dot_product_attention`` for checked arguments, where H/G heads in a row may share keys and values.
 
     Heads that share keys are computed as one head with H/G times as many queries, so no key is repeated.
 
     queries ``(..., H, Q, d)``, keys ``(..., G, K, d)``, values ``(..., G, K, d_v)`` -> output
-    ``(..., H, Q, d_v)``, weights ``(..., H, Q, K)``. ``sink_logits``, ``(H,)``, take part in the softmax of
-    each head as the score of a key that has no value.
+    ``(..., H, Q, d_v)``, weights ``(..., H, Q, K)``.
     """
     dtype, num_queries = queries.dtype, queries.shape[-2]
     share = 1 if queries.dim() < 4 else queries.shape[1] // keys.shape[1]  # H/G
@@ -127,8 +125,8 @@ def attend_with_weights(
         in_place = tracing.nobody_differentiates(scores)
         if addend is not None:
             scores = scores.add_(addend) if in_place else scores + addend
-        if sink_logits is not None:
-            sinks = sink_logits.to(scores.dtype)[:, None, None].expand(*scores.shape[:-1], 1)
+        if limits.sinks is not None:
+            sinks = limits.sinks.to(scores.dtype)[:, None, None].expand(*scores.shape[:-1], 1)
             weights = torch.softmax(torch.cat([scores, sinks], dim=-1), dim=-1)[..., :-1]
         else:
             weights = torch.softmax(scores, dim=-1, out=scores if in_place else None)
@@ -281,7 +279,7 @@ class SingleHeadAttention(nn.Module):
         checks.check_queries_keys_values(queries, keys, values)
         scores_shape = (*queries.shape[:2], keys.shape[1])  # (B, Q, K)
         limits = checked_limits(scores_shape, queries.device, valid_lens, key_mask, mask, is_causal)
-        if keys is queries:
+        if is_same(keys, queries):
             queries = finite_queries(queries, limits)
         keys, values = blank_padding(keys, values, limits)
         allowed = limits.allowed(num_axes=3)

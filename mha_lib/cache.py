@@ -3,10 +3,11 @@
 The shape letters are those of ``attention.py``; N counts the tokens of one call.
 """
 
+import copy
 from abc import abstractmethod
 from collections.abc import Iterable
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
@@ -75,7 +76,7 @@ class KVCache:
     layer       the ``MultiHeadAttention`` or ``LatentAttention`` whose keys and values it keeps; each layer
                 needs a cache of its own
     batch       B
-    max_tokens  how many tokens fit in; the first call takes the memory for all of them, or for two windows
+    max_tokens  how many tokens fit in; the first call takes the memory for all of them, or for three windows
                 where the layer has a ``window``
 
     Step by step, in chunks of one or more tokens, a causal layer gives what it gives for all tokens at once::
@@ -89,10 +90,16 @@ class KVCache:
     calls, ``layer(queries, memory[:, :0], cache=cache)``.
 
     ``len(cache)`` tells how many tokens it holds, ``reset()`` forgets them. ``keep``, ``crop`` and
-    ``reorder`` change what it holds. ``mask``, ``key_mask``, ``valid_lens`` and ``score_bias`` apply to all
-    keys that it holds, the new ones included. NaN and infinity in a key that comes as padding are kept as 0.
+    ``reorder`` change what it holds, ``copy`` makes another that goes on from there. ``mask``, ``key_mask``,
+    ``valid_lens`` and ``score_bias`` apply to all keys that it holds, the new ones included. NaN and infinity
+    in a key that comes as padding are kept as 0. Padding is counted as a position, so after padding on the
+    right a layer with ``rotary`` needs ``positions``.
     With a ``window`` the cache forgets by itself: before each call it holds the last ``window - 1`` tokens.
-    Gradients do not flow through a cache: a call whose keys or values need one raises RuntimeError.
+    Gradients do not flow through a cache: a call whose keys or values need one raises RuntimeError, and so
+    does a call inside a backward pass, such as one that is computed again for ``checkpoint``.
+
+    ``pickle``, ``torch.save`` and ``deepcopy`` leave out the layer: the first layer that is called with such
+    a copy becomes its layer.
 
     Source: Shazeer 2019, section 2.4. Elsewhere: ``DynamicCache``, ``StaticCache`` and ``past_key_values``
     (Hugging Face), ``KVCache`` (torchtune).
@@ -104,7 +111,8 @@ class KVCache:
                 f"layer must be a MultiHeadAttention or a LatentAttention, got {type(layer).__name__}; "
                 "MultiHeadAttention.from_torch makes one of an nn.MultiheadAttention"
             )
-        self.layer = layer
+        self.layer: CachedAttention | None = layer  # None: the first one that is called
+        self.rotary, self.window = layer.rotary, layer.window
         self.batch = checks.checked_size("batch", batch)
         self.max_tokens = checks.checked_size("max_tokens", max_tokens)
         self.num_seen = 0  # tokens that came, less those cropped: the position of the next token
@@ -123,6 +131,17 @@ class KVCache:
             "a cache must not be used as True or False, since an empty one is there all the same; "
             "try cache is not None, or len(cache) > 0"
         )
+
+    def copy(self) -> Self:
+        """Another cache of the same layer that holds the same tokens, in memory of its own."""
+        other = copy.copy(self)
+        other.__dict__ = self.__getstate__() | {"layer": self.layer}
+        return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        with torch.inference_mode(False):  # usable in and outside inference mode
+            own = {name: x.clone() for name, x in vars(self).items() if isinstance(x, Tensor)}
+        return vars(self) | own | {"layer": None}
 
     def reset(self) -> None:
         """Forget all tokens, but keep their memory."""
@@ -144,17 +163,18 @@ class KVCache:
             self.forget()
             return held_keys[:, :, start:end], held_values[:, :, start:end]
         # The end of the memory is reached: another one holds what goes on, so that the call can be undone.
-        all_keys = torch.cat([held_keys[:, :, start : self.end], keys], dim=2)
-        all_values = torch.cat([held_values[:, :, start : self.end], values], dim=2)
+        first = max(0, start - (self.window or 0))  # so much may be seen again after a ``crop``
+        all_keys = torch.cat([held_keys[:, :, first : self.end], keys], dim=2)
+        all_values = torch.cat([held_values[:, :, first : self.end], values], dim=2)
         self.start = self.end = 0
         self.keys, self.values = None, None
-        kept = min(held_keys.shape[2], end - start)  # of a long chunk, its end will be needed later
+        kept = min(held_keys.shape[2], end - first)  # of a long chunk, its end will be needed later
         held_keys, held_values = self.buffers(keys, values)
         held_keys[:, :, :kept] = all_keys[:, :, -kept:]
         held_values[:, :, :kept] = all_values[:, :, -kept:]
         self.end = kept
         self.forget()
-        return all_keys, all_values
+        return all_keys[:, :, start - first :], all_values[:, :, start - first :]
 
     def takes_next(self, layer: CachedAttention, token: Tensor) -> bool:
         """Whether ``token`` may be one more of the layer's, ``(B, 1, D)``, and there is memory for it."""
@@ -163,7 +183,7 @@ class KVCache:
             and self.keys is not None
             and self.end < self.keys.shape[2]
             and type(token) is Tensor
-            and token.shape[:2] == (self.batch, 1)
+            and token.shape == (self.batch, 1, layer.num_hiddens)
             and tracing.only_computes(token)
         )
 
@@ -172,12 +192,12 @@ class KVCache:
         held_keys, held_values = self.keys, self.values
         assert held_keys is not None
         assert held_values is not None
-        if (keys.dtype, keys.device) != (held_keys.dtype, held_keys.device):
+        if keys.dtype is not held_keys.dtype or keys.device != held_keys.device:
             self.check_cacheable(keys, values)
-        held_keys.narrow(2, self.end, 1).copy_(keys)
-        held_values.narrow(2, self.end, 1).copy_(values)
-        num_keys = self.end + 1 - self.start
-        return held_keys.narrow(2, self.start, num_keys), held_values.narrow(2, self.start, num_keys)
+        start, end = self.start, self.end + 1
+        held_keys[:, :, self.end : end] = keys
+        held_values[:, :, self.end : end] = values
+        return held_keys[:, :, start:end], held_values[:, :, start:end]
 
     def hold_next(self) -> None:
         self.end += 1
@@ -187,8 +207,7 @@ class KVCache:
     def buffers(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         """The memory for keys and values like these."""
         if self.keys is None or self.keys.dtype != keys.dtype or self.keys.device != keys.device:
-            window = self.layer.window
-            size = self.max_tokens if window is None else min(self.max_tokens, 2 * window)
+            size = self.max_tokens if self.window is None else min(self.max_tokens, 3 * self.window)
             with torch.inference_mode(False):  # usable in and outside inference mode
                 self.keys, self.values = (
                     torch.zeros(*x.shape[:2], size, x.shape[3], dtype=x.dtype, device=x.device)
@@ -199,8 +218,8 @@ class KVCache:
 
     def forget(self) -> None:
         """Let go the tokens that no later query will see."""
-        if self.layer.window is not None:
-            self.start = max(self.start, self.end - self.layer.window + 1)
+        if self.window is not None:
+            self.start = max(self.start, self.end - self.window + 1)
 
     def keep(self, first: int, last: int) -> None:
         """Keep the first and the last so many tokens, and drop all between them: attention sinks.
@@ -213,20 +232,19 @@ class KVCache:
         Source: Xiao et al. 2024 (StreamingLLM), section 3.2.
         """
         first, last = checks.checked_size("first", first, 0), checks.checked_size("last", last, 0)
-        if self.layer.window is not None:
+        if self.window is not None:
             raise ValueError(
                 "cache.keep needs a layer without window, whose queries would not see the first tokens, "
-                f"got window={self.layer.window}; build the layer without it, and keep(first, last) each step"
+                f"got window={self.window}; build the layer without it, and keep(first, last) each step"
             )
         removed = len(self) - first - last
         if removed <= 0 or self.keys is None:
             return
-        if self.layer.rotary is not None and first:
+        if self.rotary is not None and first:
             if self.first_keys is None or self.first_keys.shape[2] != first:
                 self.first_keys, self.first_moved = self.keys[:, :, :first].clone(), 0
             self.first_moved += removed  # turned anew each time, so that roundings do not add up
-            moved = torch.tensor([self.first_moved], device=self.keys.device)
-            self.keys[:, :, :first] = self.layer.rotary.turn(self.first_keys, moved)
+            self.keys[:, :, :first] = self.rotary.move(self.first_keys, self.first_moved)
         else:
             self.first_keys = None
         self.num_dropped += removed
@@ -238,8 +256,9 @@ class KVCache:
     def crop(self, num_tokens: int) -> None:
         """Keep the first ``num_tokens`` that it holds, and forget those after them: to take back a guess.
 
-        Raises ValueError for more tokens than it holds, and where a ``window`` has made it forget tokens that
-        would be seen again.
+        With a ``window`` it takes up again the tokens before them that will be seen again. Raises ValueError
+        for more tokens than it holds, and where tokens that would be seen again are no longer in memory: a
+        window less one can be taken back always, if ``max_tokens`` is three windows or more.
 
         Source: speculative decoding, Leviathan et al. 2023. Elsewhere: ``DynamicCache.crop`` (Hugging Face).
         """
@@ -249,11 +268,16 @@ class KVCache:
                 f"num_tokens must be at most the {len(self)} that the cache holds, got {num_tokens}"
             )
         removed = len(self) - num_tokens
-        if removed and self.num_seen - self.num_dropped > len(self):
-            raise ValueError(
-                f"cache must still hold what the window={self.layer.window} would see again, got a crop of "
-                f"{removed} tokens after it has forgotten some; crop before, or begin anew with cache.reset()"
-            )
+        start = self.start
+        if self.window is not None and removed:
+            start = self.end - removed - self.window + 1
+            if start < 0 and self.num_seen > self.end:
+                raise ValueError(
+                    f"cache must still hold what the window={self.window} would see again, got a crop of "
+                    f"{removed} tokens after it has forgotten some; crop before, or begin anew with "
+                    "cache.reset()"
+                )
+        self.start = max(0, start)
         self.end -= removed
         self.num_seen -= removed
         if self.first_keys is not None and num_tokens < self.first_keys.shape[2]:
@@ -283,7 +307,7 @@ class KVCache:
 
     def check_room(self, layer: CachedAttention, batch: int, num_new_keys: int) -> None:
         """The cache must have been made for this layer and this batch, and have room for the new keys."""
-        if self.layer is not layer:
+        if (self.layer or layer) is not layer or (self.rotary, self.window) != (layer.rotary, layer.window):
             raise ValueError(
                 "cache must have been made for this layer, got the cache of another one; "
                 "every layer needs its own: KVCache(layer, batch, max_tokens)"
@@ -312,17 +336,28 @@ class KVCache:
                 "cache must be used outside torch.export and make_fx, which would keep what it holds now "
                 "for ever; export the layer without a cache, or use torch.compile"
             )
+        if tracing.is_inside_backward() and keys.shape[2]:
+            raise RuntimeError(
+                "cache must not grow inside a backward pass, which calls a layer once more where checkpoint "
+                "computes it again; call the layer without a cache there"
+            )
         if tracing.is_transformed(keys):
             raise RuntimeError(
                 "cache must be used outside torch.func.vmap, grad and jvp, got a call inside one of them; "
                 "call the layer without a cache there"
             )
-        held = self.keys if len(self) else None
-        if held is not None and (keys.dtype != held.dtype or keys.device != held.device):
-            raise ValueError(
-                f"cache must go on with what it holds, {held.dtype} on {held.device}, got {keys.dtype} on "
-                f"{keys.device}; call cache.reset() first"
-            )
+        for held, new in zip((self.keys, self.values), (keys, values), strict=True):
+            if len(self) and held is not None and kind_of(held) != kind_of(new):
+                raise ValueError(
+                    f"cache must go on with what it holds, {held.shape[1]} heads of width {held.shape[3]} in "
+                    f"{held.dtype} on {held.device}, got {new.shape[1]} of {new.shape[3]} in {new.dtype} on "
+                    f"{new.device}; call cache.reset() first"
+                )
+
+
+def kind_of(x: Tensor) -> tuple[torch.dtype, torch.device, int, int]:
+    """What the keys or the values ``(B, G, N, d)`` of one layer have in common."""
+    return x.dtype, x.device, x.shape[1], x.shape[3]
 
 
 class UnchangedByErrors:

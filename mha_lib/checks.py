@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import torch
 from torch import Tensor, nn
+from torch.fx import Proxy
 
 from mha_lib.tracing import autocasts, can_be_read
 
@@ -95,6 +96,16 @@ def check_dropout(name: str, probability: float) -> None:
 
 
 def check_tensor(name: str, x: Tensor) -> None:
+    if torch.jit.is_tracing():
+        raise TypeError(
+            "a layer must not be traced by torch.jit, which would keep the lengths and the ways of this one "
+            f"call, got a trace with {name}; try torch.compile, or torch.export without a cache"
+        )
+    if isinstance(x, Proxy):
+        raise TypeError(
+            f"{name} must be a tensor, got a Proxy of torch.fx, which cannot look into these layers; make "
+            "each a leaf by the is_leaf_module of your torch.fx.Tracer, or try torch.export"
+        )
     if not isinstance(x, Tensor):
         raise TypeError(f"{name} must be a tensor, got {type(x).__name__}; try torch.as_tensor({name})")
     if x.is_nested:
@@ -186,7 +197,12 @@ def check_tokens(name: str, x: Tensor, width: int, argument: str, projection: nn
 
 
 def checked_lens(
-    valid_lens: Tensor, num_keys: int, batch: int | None = None, num_queries: int | None = None
+    valid_lens: Tensor,
+    num_keys: int,
+    batch: int | None = None,
+    num_queries: int | None = None,
+    num_heads: int = 1,
+    num_lost: int = 0,
 ) -> tuple[Tensor, int, int | None]:
     """Return the lengths on the CPU, the shortest and the longest. This is the only time we wait for a GPU.
 
@@ -207,9 +223,12 @@ def checked_lens(
             f"got shape {tuple(valid_lens.shape)}"
         )
     if batch is not None and tuple(valid_lens.shape) not in ((batch,), (batch, num_queries)):
+        way_out = "(B,): a length for each sample, (B, Q): one for each query"
+        if valid_lens.shape[0] == batch * num_heads:
+            way_out = f"one for each head (B*H, ...): try valid_lens[::{num_heads}]"
         raise ValueError(
             f"valid_lens must be (B,) = ({batch},) or (B, Q) = ({batch}, {num_queries}), "
-            f"got shape {tuple(valid_lens.shape)}; (B,): a length for each sample, (B, Q): one for each query"
+            f"got shape {tuple(valid_lens.shape)}; {way_out}"
         )
     if not can_be_read(valid_lens):
         return valid_lens, 0, None
@@ -218,9 +237,14 @@ def checked_lens(
         return lengths, 0, None
     shortest, longest = (int(length) for length in lengths.aminmax())
     if shortest < 0 or longest > num_keys:
+        way_out = f"valid_lens.clamp(0, {num_keys})"
+        if num_lost:
+            way_out = (
+                f"(valid_lens - {num_lost}).clamp(0), since the cache has let go the first {num_lost} keys"
+            )
         raise ValueError(
             f"valid_lens must lie from 0 to the number of keys, {num_keys}, "
-            f"got {shortest} to {longest}; try valid_lens.clamp(0, {num_keys})"
+            f"got {shortest} to {longest}; try {way_out}"
         )
     if longest <= 1 and num_keys > 1 and lengths.dim() == 2 and lengths.shape[1] == num_keys:
         raise ValueError(
@@ -238,7 +262,15 @@ def check_mask(mask: Tensor, scores_shape: Sequence[int], device: torch.device) 
     check_device("mask", mask, device)
 
 
+MASKS_OF_PYTORCH = {
+    "CausalBias": "is_causal=True of a layer",
+    "BlockMask": "create_mask(mask_mod, B, H, Q, K) of flex_attention",
+}
+
+
 def check_boolean(name: str, mask: Tensor, way_out: Callable[[], str]) -> None:
+    if other := MASKS_OF_PYTORCH.get(type(mask).__name__):
+        raise TypeError(f"{name} must be a boolean tensor, got a {type(mask).__name__}; try {other}")
     check_tensor(name, mask)
     if mask.dtype != torch.bool:
         raise TypeError(f"{name} must be boolean (True = may attend), got {mask.dtype}; {way_out()}")
@@ -286,6 +318,11 @@ def check_fits_scores(name: str, x: Tensor, scores_shape: Sequence[int]) -> None
             )
         elif len(scores_shape) == 4 and x.shape == tuple(sizes[axis] for axis in "HQK"):
             way_out = f"; for (H, Q, K), one for each head: {name}[None]"
+        elif len(scores_shape) == 4 and x.dim() == 3 and x.shape[0] == sizes["B"] * sizes["H"]:
+            given = f"{name}.unflatten(0, ({sizes['B']}, {sizes['H']}))"
+            way_out = f"; for (B*H, Q, K): {given}" + (
+                f", and ~{given} if True = ignore, as in nn.MultiheadAttention" if name == "mask" else ""
+            )
         raise ValueError(
             f"{name} must be {allowed_text}, any axis but K may be 1, got shape {tuple(x.shape)}{way_out}"
         )
@@ -315,13 +352,17 @@ def is_read_at_once(x: Tensor) -> bool:
     return x.device.type == "cpu" and x.numel() > 0 and can_be_read(x)
 
 
-def check_key_mask(key_mask: Tensor, batch: int, num_keys: int, device: torch.device) -> None:
+def check_key_mask(
+    key_mask: Tensor, batch: int, num_keys: int, device: torch.device, num_lost: int = 0
+) -> None:
     way_out = "if 1 = may attend, try key_mask.bool(); if 0 = may attend, try key_mask == 0"
     check_boolean("key_mask", key_mask, lambda: way_out)
     if tuple(key_mask.shape) != (batch, num_keys):
+        hint = "a mask with another shape goes into mask="
+        if num_lost:
+            hint = f"try key_mask[:, {num_lost}:], since the cache has let go the first {num_lost} keys"
         raise ValueError(
-            f"key_mask must be (B, K) = ({batch}, {num_keys}), got shape {tuple(key_mask.shape)}; "
-            "a mask with another shape goes into mask="
+            f"key_mask must be (B, K) = ({batch}, {num_keys}), got shape {tuple(key_mask.shape)}; {hint}"
         )
     check_device("key_mask", key_mask, device)
 
@@ -376,6 +417,16 @@ def check_positions(x: Tensor, positions: Tensor) -> None:
     check_device("positions", positions, x.device)
 
 
+def check_token_positions(positions: Tensor, tokens: Tensor) -> None:
+    check_tensor("positions", positions)
+    if positions.shape != tokens.shape[:2] or positions.is_floating_point():
+        raise ValueError(
+            f"positions must be integers (B, N) = {tuple(tokens.shape[:2])}, got {positions.dtype} of shape "
+            f"{tuple(positions.shape)}; positions.expand(B, -1) repeats those of one sample"
+        )
+    check_device("positions", positions, tokens.device)
+
+
 def check_rotary(num_queries: int, num_new_keys: int, num_keys: int, has_cache: bool) -> None:
     if has_cache and num_new_keys != num_queries:
         raise ValueError(
@@ -409,12 +460,16 @@ HARMLESS = {"__init__", "__setstate__", "__doc__", "extra_repr"}  # methods that
 
 
 def check_without_hooks(name: str, module: nn.Module) -> None:
-    forward, backward = ("_forward_hooks", "_forward_pre_hooks"), ("_backward_hooks", "_backward_pre_hooks")
-    if any(getattr(module, hooks) for hooks in (*forward, *backward)):
+    if has_hooks(module):
         raise TypeError(
             f"{name} must be without hooks, which may change what it computes, got one with hooks; "
             "remove them first, or copy its weights into a new layer"
         )
+
+
+def has_hooks(module: nn.Module) -> bool:
+    forward, backward = ("_forward_hooks", "_forward_pre_hooks"), ("_backward_hooks", "_backward_pre_hooks")
+    return any(getattr(module, hooks) for hooks in (*forward, *backward))
 
 
 def refuse_scripting(module: nn.Module) -> None:
@@ -434,19 +489,28 @@ def check_trained_alike(parameters: Iterable[Tensor]) -> None:
 
 
 def check_plain_projections(layer: nn.Module, *names: str) -> None:
-    """The projections must hold all their numbers: not wrapped, quantized, or shared over devices."""
+    """The projections must be all that they compute: not wrapped, quantized, or shared over devices."""
     for name in names:
-        projection = getattr(layer, name)
-        if type(projection) is not nn.Linear:
-            raise TypeError(
-                f"{name} of the layer must be an nn.Linear, got {type(projection).__name__}; "
-                "undo the quantization or the wrapper first"
-            )
-        if type(projection.weight.data) is not Tensor:
-            raise TypeError(
-                f"{name} of the layer must hold a plain tensor, got {type(projection.weight.data).__name__}; "
-                "do this before shard_heads or quantization"
-            )
+        if fault := fault_of(getattr(layer, name)):
+            raise TypeError(f"{name} of the layer must {fault}")
+
+
+def fault_of(projection: nn.Module) -> str:
+    """Why the weight of a projection is not all that it computes; empty if it is."""
+    if type(projection) is not nn.Linear:
+        came = type(projection).__name__
+        return f"be an nn.Linear, got {came}; undo the quantization or the wrapper first"
+    if (weight := projection._parameters.get("weight")) is None:
+        return (
+            "hold its weight as a parameter, got one that is computed before each call; "
+            "make it permanent first, as torch.nn.utils.prune.remove does"
+        )
+    if type(weight.data) is not Tensor:
+        came = type(weight.data).__name__
+        return f"hold a plain tensor, got {came}; do this before shard_heads or quantization"
+    if has_hooks(projection) or "forward" in vars(projection):
+        return "be without hooks and a forward of its own, got one with them; remove them first"
+    return ""
 
 
 def check_token_numbers(name: str, tokens: Tensor, embedding: nn.Embedding, way_out: str = "") -> None:

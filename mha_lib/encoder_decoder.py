@@ -5,6 +5,7 @@ The shape letters are those of ``transformer.py``, and one more:
     V  tokens that the target may choose from, its vocabulary
 """
 
+import copy
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, cast
 
@@ -232,8 +233,8 @@ class DecoderCache:
     memory      ``(B, S, D)``, the output of its encoder; its keys and values are computed once
     max_tokens  how many target tokens fit in
 
-    ``len(cache)`` tells how many target tokens it holds; ``crop``, ``reorder`` and ``reset`` are those of
-    ``KVCache``, of the target alone but for ``reorder``::
+    ``len(cache)`` tells how many target tokens it holds; ``crop``, ``reorder``, ``reset`` and ``copy`` are
+    those of ``KVCache``; ``crop`` and ``reset`` are of the target alone::
 
         memory = model.encode(source)
         cache = DecoderCache(model, memory, max_tokens)
@@ -266,6 +267,13 @@ class DecoderCache:
 
     def __len__(self) -> int:
         return len(self.layers[0][0])
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"layers": [(own.copy(), cross.copy()) for own, cross in self.layers]}
+
+    def copy(self) -> "DecoderCache":
+        """Another cache that holds the same tokens, in memory of its own."""
+        return copy.copy(self)
 
     def reset(self) -> None:
         """Forget the target; the memory stays, for another target of the same source."""

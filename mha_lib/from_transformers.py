@@ -1,8 +1,8 @@
 """Our layers with the parameters of attention modules of ``transformers``: a function for each model.
 
-The mapping is the table in ``docs/en/library.md``. A strict ``load_state_dict`` fails where one of our
-parameters is left out. ``transformers`` is imported only by ``largest_difference``: the course does not
-install it.
+The mapping is the table in ``docs/en/library.md``. What we cannot carry is refused by name: another class, a
+parameter of theirs that we lack, a setting that we lack. ``transformers`` is imported only by
+``largest_difference``: the course does not install it.
 """
 
 import math
@@ -14,9 +14,18 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from mha_lib import EncoderLayer, LatentAttention, Llama3Scaling, MultiHeadAttention, Rotary, YarnScaling
+from mha_lib import (
+    EncoderLayer,
+    LatentAttention,
+    Llama3Scaling,
+    MultiHeadAttention,
+    Rotary,
+    YarnScaling,
+    checks,
+)
 
 PROJECTIONS = {"W_q": "q_proj", "W_k": "k_proj", "W_v": "v_proj", "W_o": "o_proj"}
+GATED = ("gate_proj", "up_proj", "down_proj")
 BLOCK = {
     "self_attention_norm": "input_layernorm",
     "feed_forward_norm": "post_attention_layernorm",
@@ -31,6 +40,23 @@ def weights_of(module: Any, names: dict[str, str]) -> dict[str, Tensor]:
     return {f"{ours}.weight": module.get_submodule(theirs).weight for ours, theirs in names.items()}
 
 
+def check_carried(theirs: Any, kind: str, *names: str, **settings: Any) -> None:
+    """``theirs`` must be of this class, hold the weights of these modules alone, and have these settings."""
+    if type(theirs).__name__ != kind:
+        raise TypeError(
+            f"theirs must be a {kind}, got a {type(theirs).__name__}, which may compute otherwise"
+        )
+    left = {name for name, _ in theirs.named_parameters()} - {f"{name}.weight" for name in names}
+    if left:
+        raise ValueError(f"our layer has no place for these parameters of theirs: {', '.join(sorted(left))}")
+    for part, module in theirs.named_modules():
+        checks.check_without_hooks(part or "theirs", module)
+    for setting, usual in settings.items():
+        came = getattr(theirs, setting, getattr(theirs.config, setting, usual))
+        if came != usual:
+            raise ValueError(f"{setting} of theirs must be {usual}, which is what our layer does, got {came}")
+
+
 def loaded(layer: nn.Module, parameters: dict[str, Tensor]) -> Any:
     layer.load_state_dict(parameters)
     return layer.eval()
@@ -38,6 +64,8 @@ def loaded(layer: nn.Module, parameters: dict[str, Tensor]) -> Any:
 
 def rotary_of(parameters: dict[str, Any], halves: bool = True) -> Rotary:
     """What their ``rope_parameters`` say."""
+    if parameters.get("partial_rotary_factor") not in (None, 1):
+        raise ValueError(f"our layers turn all columns, got {parameters['partial_rotary_factor']=}")
     kind = parameters["rope_type"]
     if kind == "default":
         scaling: float | Llama3Scaling | YarnScaling = 1.0
@@ -73,7 +101,7 @@ def yarn_length(parameters: dict[str, Any]) -> float | None:
     return (own * growth + 1) / (all_parts * growth + 1)
 
 
-def grouped_attention(config: Any, rope_parameters: dict[str, Any], **arguments: Any) -> MultiHeadAttention:
+def grouped_attention(config: Any, rope_parameters: dict[str, Any], **arguments: Any) -> Any:
     return MultiHeadAttention(
         config.hidden_size,
         config.num_attention_heads,
@@ -85,17 +113,23 @@ def grouped_attention(config: Any, rope_parameters: dict[str, Any], **arguments:
 
 
 def from_llama(theirs: Any) -> MultiHeadAttention:
+    check_carried(theirs, "LlamaAttention", *PROJECTIONS.values(), scaling=theirs.head_dim**-0.5)
     layer = grouped_attention(theirs.config, theirs.config.rope_parameters)
     return loaded(layer, weights_of(theirs, PROJECTIONS))
 
 
 def from_qwen3(theirs: Any) -> MultiHeadAttention:
-    layer = grouped_attention(theirs.config, theirs.config.rope_parameters, qk_norm=True)
-    return loaded(layer, weights_of(theirs, PROJECTIONS | {"q_norm": "q_norm", "k_norm": "k_norm"}))
+    names = PROJECTIONS | {"q_norm": "q_norm", "k_norm": "k_norm"}
+    check_carried(theirs, "Qwen3Attention", *names.values(), scaling=theirs.head_dim**-0.5)
+    options = {"qk_norm": True, "window": theirs.sliding_window}
+    layer = grouped_attention(theirs.config, theirs.config.rope_parameters, **options)
+    layer.q_norm.eps, layer.k_norm.eps = theirs.q_norm.variance_epsilon, theirs.k_norm.variance_epsilon
+    return loaded(layer, weights_of(theirs, names))
 
 
 def from_gemma3(theirs: Any) -> MultiHeadAttention:
-    config = theirs.config
+    config, names = theirs.config, (*PROJECTIONS.values(), "q_norm", "k_norm")
+    check_carried(theirs, "Gemma3Attention", *names, attn_logit_softcapping=None, is_causal=True)
     layer = grouped_attention(
         config, config.rope_parameters[theirs.layer_type], qk_norm=True, window=theirs.sliding_window
     )
@@ -105,11 +139,15 @@ def from_gemma3(theirs: Any) -> MultiHeadAttention:
         "q_norm.weight": (1 + theirs.q_norm.weight) * scale,
         "k_norm.weight": 1 + theirs.k_norm.weight,
     }
+    layer.q_norm.eps, layer.k_norm.eps = theirs.q_norm.eps, theirs.k_norm.eps
     return loaded(layer, weights_of(theirs, PROJECTIONS) | gains)
 
 
 def from_deepseek_v3(theirs: Any) -> LatentAttention:
     config = theirs.config
+    kept = ["kv_a_proj_with_mqa", "kv_a_layernorm", "kv_b_proj", "o_proj"]
+    kept += ["q_proj"] if config.q_lora_rank is None else ["q_a_proj", "q_a_layernorm", "q_b_proj"]
+    check_carried(theirs, "DeepseekV3Attention", *kept)
     layer = LatentAttention(
         config.hidden_size,
         config.num_attention_heads,
@@ -126,10 +164,11 @@ def from_deepseek_v3(theirs: Any) -> LatentAttention:
         heads = projection.weight.unflatten(0, (layer.num_heads, -1))  # (H, rows of a head, in)
         return [heads[:, :width].flatten(0, 1), heads[:, width:].flatten(0, 1)]
 
+    layer.latent_norm.eps = theirs.kv_a_layernorm.variance_epsilon
     parameters = weights_of(theirs, {"W_o": "o_proj", "latent_norm": "kv_a_layernorm"})
     queries = theirs.q_proj
     if config.q_lora_rank is not None:
-        queries = theirs.q_b_proj
+        queries, layer.query_norm.eps = theirs.q_b_proj, theirs.q_a_layernorm.variance_epsilon
         parameters |= weights_of(theirs, {"W_dq": "q_a_proj", "query_norm": "q_a_layernorm"})
     growth = theirs.scaling * theirs.qk_head_dim**0.5  # of the scores, by YaRN: our queries bring it along
     W_uq, W_qr = (growth * rows for rows in split_by_head(queries, layer.head_dim))
@@ -143,6 +182,10 @@ def from_deepseek_v3(theirs: Any) -> LatentAttention:
 def block_from(theirs: Any, attention: Any) -> EncoderLayer:
     """The decoder layer of Llama or Qwen around our attention."""
     config = theirs.self_attn.config
+    kind = type(theirs.self_attn).__name__.replace("Attention", "DecoderLayer")
+    inside = [f"self_attn.{name}" for name in (*PROJECTIONS.values(), "q_norm", "k_norm")]
+    check_carried(theirs, kind, *BLOCK.values(), *inside)
+    check_carried(theirs.mlp, kind.replace("DecoderLayer", "MLP"), *GATED, hidden_act="silu")
     layer = EncoderLayer(
         config.hidden_size,
         config.num_attention_heads,
@@ -151,11 +194,12 @@ def block_from(theirs: Any, attention: Any) -> EncoderLayer:
         num_kv_heads=config.num_key_value_heads,
         rotary=attention.rotary,
         qk_norm=attention.q_norm is not None,
+        window=attention.window,
         gated=True,
         norm=partial(nn.RMSNorm, eps=config.rms_norm_eps),
     )
-    inner = {f"self_attention.{name}": x for name, x in attention.state_dict().items()}
-    return loaded(layer, weights_of(theirs, BLOCK) | inner)
+    layer.self_attention = attention
+    return loaded(layer, layer.state_dict() | weights_of(theirs, BLOCK))
 
 
 # Their names and our functions, by the ``model_type`` of a configuration.

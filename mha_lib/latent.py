@@ -117,14 +117,16 @@ class LatentAttention(CachedAttention):
         score_bias: Tensor | None = None,
         change_weights: ChangeWeights | None = None,
         cache: KVCache | None = None,
+        positions: Tensor | None = None,
         absorb: bool | None = None,
     ) -> Tensor | tuple[Tensor, Tensor]:
         """
         x       ``(B, N, D)``; with a cache, only the tokens after those of earlier calls
         absorb  how it is computed. False: keys and values are expanded for every token. True: ``W_uk`` moves
                 to the queries and ``W_uv`` to the outputs, so that all heads attend to the latents as they
-                are, which pays where few queries meet many keys. None: True where a cache holds more tokens
-                than come. Output, weights and gradients are the same
+                are, which pays where few queries meet many keys; both must then be plain ``nn.Linear``
+                without hooks. None: True where a cache holds more tokens than come, and both are. Output,
+                weights and gradients are the same
 
         The other arguments and what is returned are those of ``MultiHeadAttention.forward``.
         """
@@ -132,6 +134,10 @@ class LatentAttention(CachedAttention):
         checks.check_flag("need_weights", need_weights)
         if absorb is not None:
             checks.check_flag("absorb", absorb, "None chooses by the number of keys")
+        if absorb:
+            checks.check_plain_projections(self, "W_uk", "W_uv")
+        if positions is not None:
+            checks.check_token_positions(positions, x)
         batch, num_tokens, _ = x.shape
         self.check_heads_and_cache(x, num_tokens, head_mask, cache)
         num_held = 0 if cache is None else len(cache)
@@ -140,10 +146,11 @@ class LatentAttention(CachedAttention):
             scores_shape, x.device, valid_lens, key_mask, mask, is_causal, score_bias=score_bias
         )
         if absorb is None:
-            absorb = limits.num_keys > 2 * num_tokens
+            is_plain = not (checks.fault_of(self.W_uk) or checks.fault_of(self.W_uv))
+            absorb = is_plain and limits.num_keys > 2 * num_tokens
         dropout_p = self.dropout if self.training else 0.0
         with UnchangedByErrors([cache]):
-            q, k, v = self.project(x, limits, cache, absorb)
+            q, k, v = self.project(x, limits, cache, positions, absorb)
             heads, weights = attend(q, k, v, limits, dropout_p, change_weights, need_weights=need_weights)
             if absorb:
                 heads = heads @ self.by_head(self.W_uv).transpose(1, 2)  # (B, H, Q, d_v)
@@ -153,15 +160,18 @@ class LatentAttention(CachedAttention):
             return output if weights is None else (output, weights)
 
     def project(
-        self, x: Tensor, limits: Limits, cache: KVCache | None, absorb: bool
+        self, x: Tensor, limits: Limits, cache: KVCache | None, positions: Tensor | None, absorb: bool
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Queries ``(B, H, Q, ·)``, keys and values, of each head or, ``(B, 1, K, ·)``, of all."""
-        start = 0 if cache is None else cache.num_seen
-        queries, turned_queries = self.queries(finite_queries(x, limits), start)
+        where: int | Tensor = 0 if cache is None else cache.num_seen
+        if positions is not None:
+            where = positions[:, None]  # (B, 1, N): the same for all heads
+        queries, turned_queries = self.queries(finite_queries(x, limits), where)
         x, _ = blank_padding(x, x, limits, keep_finite=cache is not None)
         latents = self.latent_norm(self.W_dkv(x))[:, None]  # (B, 1, N, c)
-        turned_keys = self.rotary.turn(self.W_kr(x)[:, None], start)  # (B, 1, N, r)
+        turned_keys = self.rotary.turn(self.W_kr(x)[:, None], where)  # (B, 1, N, r)
         if cache is not None:
+            cache.layer = self
             turned_keys, latents = cache.extend(turned_keys, latents)  # (B, 1, K, ·)
         if absorb:
             # (q W_uk) latent = q (W_uk latent). The scores will be divided by √(c + r) instead of √(d + r).
@@ -178,11 +188,11 @@ class LatentAttention(CachedAttention):
         q = torch.cat([queries, turned_queries], dim=3)
         return q, torch.cat([keys, turned_keys], dim=3), values
 
-    def queries(self, x: Tensor, start: int) -> tuple[Tensor, Tensor]:
+    def queries(self, x: Tensor, where: int | Tensor) -> tuple[Tensor, Tensor]:
         """The two parts of the queries, ``(B, H, N, d)`` and, turned, ``(B, H, N, r)``."""
         if self.query_latent_dim is not None:
             x = self.query_norm(self.W_dq(x))
-        return self.heads_of(self.W_uq, x), self.rotary.turn(self.heads_of(self.W_qr, x), start)
+        return self.heads_of(self.W_uq, x), self.rotary.turn(self.heads_of(self.W_qr, x), where)
 
     def heads_of(self, projection: nn.Linear, x: Tensor) -> Tensor:
         return split_heads(projection(x), self.num_heads)  # (B, H, N, ·)

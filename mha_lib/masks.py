@@ -100,10 +100,11 @@ class Limits(NamedTuple):
     is_causal: bool = False
     window: int | None = None
     score_bias: Tensor | None = None  # with the axes of a mask; −∞ forbids a key
+    sinks: Tensor | None = None  # (H,): the score of one more key, which takes weight and has no value
     read: Tensor | None = None  # the lengths on the CPU, where Python can read them
     shortest: int = 0  # of the lengths; 0 also where they cannot be read
     longest: int | None = None  # of the lengths; None where they cannot be read
-    rows: Tensor | None = None  # (T,): the keys that ``fused.pack`` has left, as rows of (B*K, ·)
+    rows: Tensor | None = None  # (T,): the keys that ``packing.pack`` has left, as rows of (B*K, ·)
 
     @property
     def is_by_key(self) -> bool:
@@ -262,9 +263,12 @@ def checked_limits(
     is_causal: bool = False,
     window: int | None = None,
     score_bias: Tensor | None = None,
+    sinks: Tensor | None = None,
+    num_lost: int = 0,
 ) -> Limits:
     """Check what limits a call against the scores ``(B, Q, K)`` or ``(B, H, Q, K)``, and bundle it.
 
+    ``num_lost`` counts the keys that a cache with a window has forgotten: K counts the others.
     Lengths are left out where none is below K. A ``key_mask`` on the CPU that is True up to a length, and
     False after it, becomes lengths.
     """
@@ -272,7 +276,7 @@ def checked_limits(
     if mask is not None:
         checks.check_mask(mask, scores_shape, device)
     if key_mask is not None:
-        checks.check_key_mask(key_mask, batch, num_keys, device)
+        checks.check_key_mask(key_mask, batch, num_keys, device, num_lost)
     if score_bias is not None:
         checks.check_score_bias(score_bias, scores_shape, device)
     checks.check_flag("is_causal", is_causal, "a mask goes into mask=")
@@ -282,7 +286,9 @@ def checked_limits(
         window = None  # it hides nothing
     shortest, longest, read = 0, None, None
     if valid_lens is not None:
-        valid_lens, shortest, longest = checks.checked_lens(valid_lens, num_keys, batch, num_queries)
+        num_heads = scores_shape[1] if len(scores_shape) == 4 else 1
+        sizes = (num_keys, batch, num_queries, num_heads, num_lost)
+        valid_lens, shortest, longest = checks.checked_lens(valid_lens, *sizes)
         read = valid_lens if tracing.can_be_read(valid_lens) else None
     elif key_mask is not None and key_mask.device.type == "cpu" and tracing.can_be_read(key_mask):
         lengths = key_mask.sum(dim=1)  # (B,)
@@ -306,6 +312,7 @@ def checked_limits(
         is_causal=is_causal,
         window=window,
         score_bias=score_bias,
+        sinks=sinks,
         read=read,
         shortest=shortest,
         longest=longest,
@@ -330,6 +337,11 @@ def blank_padding(
 
     blank_keys = blank(keys)
     return blank_keys, blank_keys if values is keys else blank(values)
+
+
+def is_same(x: Tensor, y: Tensor) -> bool:
+    """Whether two arguments are one tensor. A full backward hook makes each of them another object."""
+    return x is y or (tracing.can_be_read(x) and tracing.can_be_read(y) and x.is_set_to(y))
 
 
 def finite_queries(queries: Tensor, limits: Limits) -> Tensor:

@@ -3,17 +3,18 @@
 The shape letters are those of ``attention.py``.
 """
 
-import copy
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from mha_lib import checks
 from mha_lib.attention import ChangeWeights
-from mha_lib.cache import CachedAttention, KVCache, UnchangedByErrors
-from mha_lib.fused import attend, attend_in_one_kernel, cut, pack, worth_packing
-from mha_lib.masks import Limits, blank_padding, checked_limits, finite_queries
+from mha_lib.cache import KVCache, UnchangedByErrors
+from mha_lib.conversions import FROM_TORCH, Conversions
+from mha_lib.fused import attend, attend_in_one_kernel
+from mha_lib.masks import blank_padding, checked_limits, finite_queries, is_same
+from mha_lib.packing import cut, pack, packed_attention, worth_packing
 from mha_lib.positions import Rotary
 
 
@@ -30,6 +31,8 @@ def split_heads(x: Tensor, num_heads: int) -> Tensor:
 def by_heads(x: Tensor, head_dim: int) -> Tensor:
     """``(B, N, H*d) -> (B, H, N, d)`` for a width that is known to be right."""
     batch, num_tokens, width = x.shape
+    if num_tokens == 1:  # both lie in memory alike
+        return x.reshape(batch, width // head_dim, 1, head_dim)
     return x.reshape(batch, num_tokens, width // head_dim, head_dim).transpose(1, 2)
 
 
@@ -39,7 +42,7 @@ def merge_heads(x: Tensor) -> Tensor:
     return x.transpose(1, 2).flatten(2)  # (B, N, H, d) -> (B, N, H*d)
 
 
-class MultiHeadAttention(CachedAttention):
+class MultiHeadAttention(Conversions):
     """Several heads side by side, each attending in its own way, and one projection that mixes their outputs.
 
         head_i = softmax((X_q W_q,i) (X_k W_k,i)ᵀ / √d) (X_v W_v,i)
@@ -137,7 +140,8 @@ class MultiHeadAttention(CachedAttention):
         self.sinks = sinks
         self.sink_logits = None
         if sinks:
-            self.sink_logits = nn.Parameter(torch.zeros(self.num_heads, device=device, dtype=dtype))
+            self.sink_logits = nn.Parameter(torch.empty(self.num_heads, device=device, dtype=dtype))
+            self.reset_parameters()
 
     def forward(
         self,
@@ -154,6 +158,7 @@ class MultiHeadAttention(CachedAttention):
         score_bias: Tensor | None = None,
         change_weights: ChangeWeights | None = None,
         cache: KVCache | None = None,
+        positions: Tensor | None = None,
     ) -> Tensor | tuple[Tensor, Tensor]:
         """Queries alone: self-attention.
 
@@ -166,87 +171,98 @@ class MultiHeadAttention(CachedAttention):
         is_causal       no query sees later keys, as in ``causal_mask``
         need_weights    return the weights too, at the price of holding them
         head_mask       ``(H,)`` or ``(B, H)``: scales each head's output before ``W_o``; 0 silences it
-        score_bias      numbers that are added to the scores before the softmax, with the axes of a mask; −∞
-                        forbids a key. For ALiBi see ``alibi_slopes``
-        change_weights  a function between the softmax and the values: ``change_weights(weights, allowed)``
-                        gets the weights and where they may be above 0, both ``(B, H, Q, K)``, and returns the
-                        weights to go on with
+        score_bias      numbers added to the scores, with the axes of a mask; −∞ forbids a key
+        change_weights  ``change_weights(weights, allowed)``, called between softmax and values: gets the
+                        weights and where they may be above 0, ``(B, H, Q, K)``, and returns the new weights
         cache           a ``KVCache`` to which the keys and values of this call are added; the queries attend
                         to all keys that it then holds, and K, here and above, counts all of them
+        positions       ``(B, Q)``, the position of each token of self-attention with ``rotary``, where it is
+                        not its place: after padding on the right, in packed documents
 
         Returns the output ``(B, Q, D)``; with ``need_weights=True`` the output and the weights
-        ``(B, H, Q, K)``, those before dropout and after ``change_weights``. Output and gradients are the same
-        either way.
-
-        A key that any of ``valid_lens``, ``key_mask``, ``mask`` and ``is_causal`` forbids is forbidden; for a
-        query that may attend to nothing, every head gives zeros. A mask of two axes is always ``(Q, K)``;
-        ``(B, K)`` is a ``key_mask``.
-        Keys and values that ``valid_lens`` or ``key_mask`` hide from all queries of their sample reach
-        nothing, no output and no gradient, even where they are NaN or infinite; only the output rows of such
-        tokens are of no use. Keys and values that a ``mask`` or causality hides must be finite. NaN that is
-        seen gives NaN; PyTorch's kernel for a CPU gives 0 instead where no score of a query is a number and
-        no mask is needed.
-        Lengths on the CPU are checked and used without waiting for a GPU; lengths on a GPU cost one wait.
-        Values that cannot be read are not checked: those of meta tensors, and all values while torch.compile,
-        ``make_fx`` or ``vmap`` trace.
-        Second derivatives and forward-mode derivatives need ``need_weights=True``: PyTorch's fast kernels
-        have none, and say so.
-
+        ``(B, H, Q, K)``, those before dropout and after ``change_weights``. A key that any of the limits
+        forbids is forbidden; for a query that may attend to nothing, every head gives zeros.
+        ``docs/en/library.md`` says what holds for NaN, a GPU, tracing and second derivatives.
         Raises ValueError or TypeError for arguments that don't fit the layer or one another. Elsewhere:
-        ``nn.MultiheadAttention`` masks with True = *ignore*, averages the weights of the heads unless told
-        not to, and gives NaN for a query that may attend to nothing.
+        ``nn.MultiheadAttention`` masks with True = *ignore* and averages the weights of the heads.
         """
         if (
             type(cache) is KVCache
-            and keys is values is valid_lens is key_mask is mask is head_mask is score_bias is None
+            and keys is None
+            and values is None
+            and valid_lens is None
+            and key_mask is None
+            and mask is None
+            and head_mask is None
+            and score_bias is None
             and change_weights is None
+            and positions is None
             and need_weights is False
             and isinstance(is_causal, bool)
-            and cache.takes_next(self, queries)
             and self.sink_logits is None
-        ):  # the short way
+            and cache.takes_next(self, queries)
+        ):
             try:
                 return self.decode(queries, cache)
             except RuntimeError:
-                self.check(queries, queries, queries, need_weights, head_mask, cache)
+                self.check(queries, queries, queries, need_weights, head_mask, cache, positions)
                 raise
         keys = queries if keys is None else keys
         values = keys if values is None else values
-        self.check(queries, keys, values, need_weights, head_mask, cache)
-        num_keys = keys.shape[1] + (0 if cache is None else len(cache))
+        self.check(queries, keys, values, need_weights, head_mask, cache, positions)
+        start, held = (0, 0) if cache is None else (cache.num_seen, len(cache))
         batch, num_queries = queries.shape[:2]
-        scores_shape = (batch, self.num_heads, num_queries, num_keys)  # (B, H, Q, K)
+        num_keys = held + keys.shape[1]
         limits = checked_limits(
-            scores_shape, queries.device, valid_lens, key_mask, mask, is_causal, self.window, score_bias
+            (batch, self.num_heads, num_queries, num_keys),
+            queries.device,
+            valid_lens,
+            key_mask,
+            mask,
+            is_causal,
+            self.window,
+            score_bias,
+            self.sink_logits,
+            0 if self.window is None else start - held,
         )
         dropout_p = self.dropout if self.training else 0.0
+        q_where: int | Tensor = start - held + limits.own
+        k_where: int | Tensor = start
+        if positions is not None:
+            q_where = k_where = positions[:, None]  # (B, 1, N): the same for all heads
         with UnchangedByErrors([cache]):
-            changes = change_weights is not None
-            q, k, v, limits = self.project(
-                queries, keys, values, limits, cache, need_weights, changes, dropout_p
-            )
-            heads, weights = attend(
-                q, k, v, limits, dropout_p, change_weights, self.sink_logits, need_weights
-            )
-            return self.merge(heads, weights, head_mask, num_keys)
+            if is_same(keys, queries):
+                queries = finite_queries(queries, limits)
+            if cache is None and change_weights is None and positions is None:
+                keys, values, limits = cut(keys, values, limits)
+                sizes = (self.num_heads, self.num_kv_heads, self.head_dim, self.value_head_dim)
+                if not need_weights and worth_packing(queries, *sizes, limits, dropout_p):
+                    keys, values, limits = pack(keys, values, limits)  # (1, T, ·)
+            if limits.rows is None:
+                keys, values = blank_padding(keys, values, limits, keep_finite=cache is not None)
+            else:
+                k_where = limits.rows % limits.num_keys
+            q, k, v = self.project(queries, keys, values, q_where, k_where)
+            weights = None
+            if limits.rows is not None:
+                heads = packed_attention(q, k, v, limits, dropout_p)
+            else:
+                if cache is not None:
+                    cache.layer = self
+                    k, v = cache.extend(k, v)  # those of earlier calls included
+                heads, weights = attend(q, k, v, limits, dropout_p, change_weights, need_weights)
+            output = self.merge(heads, head_mask)
+        if weights is None:
+            return output
+        hidden = num_keys - weights.shape[3]  # keys at the end that were not computed
+        return output, nn.functional.pad(weights, (0, hidden)) if hidden else weights
 
     def decode(self, token: Tensor, cache: KVCache) -> Tensor:
-        """``forward`` for one more token ``(B, 1, D)``, which sees all that the cache holds, and itself.
-
-        With one token, ``(B, 1, H*d)`` and ``(B, H, 1, d)`` lie in memory alike.
-        """
-        batch = token.shape[0]
-        q = self.W_q(token).reshape(batch, self.num_heads, 1, self.head_dim)
-        k = self.W_k(token).reshape(batch, self.num_kv_heads, 1, self.head_dim)
-        v = self.W_v(token).reshape(batch, self.num_kv_heads, 1, self.value_head_dim)
-        q = q if self.q_norm is None else self.q_norm(q)
-        k = k if self.k_norm is None else self.k_norm(k)
-        if self.rotary is not None:  # both at once
-            turned = self.rotary.turn(torch.cat((q, k), 1), cache.num_seen)
-            q, k = turned.split_with_sizes((self.num_heads, self.num_kv_heads), 1)
-        keys, values = cache.with_next(k, v)
-        heads = attend_in_one_kernel(q, keys, values, None, self.dropout if self.training else 0.0)
-        output = self.W_o(heads.reshape(batch, 1, self.num_heads * self.value_head_dim))
+        """``forward`` for one more token ``(B, 1, D)``, which sees all that the cache holds, and itself."""
+        where = cache.num_seen
+        q, k, v = self.project(token, token, token, where, where)
+        heads = attend_in_one_kernel(q, *cache.with_next(k, v), None, self.dropout if self.training else 0.0)
+        output = self.merge(heads)
         cache.hold_next()  # an error above has left it as it was
         return output
 
@@ -258,10 +274,11 @@ class MultiHeadAttention(CachedAttention):
         need_weights: bool,
         head_mask: Tensor | None,
         cache: KVCache | None,
+        positions: Tensor | None,
     ) -> None:
         """All that a call brings, but what limits it, must fit this layer."""
         checks.check_tokens("queries", queries, self.query_size, "query_size", self.W_q)
-        is_self_attention = keys is queries and values is queries
+        is_self_attention = is_same(keys, queries) and is_same(values, queries)
         if not is_self_attention or not self.key_size == self.value_size == self.query_size:
             checks.check_tokens("keys", keys, self.key_size, "key_size", self.W_k)
             checks.check_tokens("values", values, self.value_size, "value_size", self.W_v)
@@ -271,126 +288,52 @@ class MultiHeadAttention(CachedAttention):
         if self.rotary is not None:
             num_held = 0 if cache is None else len(cache)
             checks.check_rotary(queries.shape[1], keys.shape[1], num_held + keys.shape[1], cache is not None)
+        if positions is not None:
+            if self.rotary is None or not is_self_attention:
+                raise ValueError(
+                    "positions must be those of self-attention of a layer with rotary, got "
+                    + ("other keys or values than queries" if self.rotary else f"rotary={self.rotary}")
+                    + "; leave positions out, or call rotate_by_position yourself"
+                )
+            checks.check_token_positions(positions, queries)
 
     def project(
-        self,
-        queries: Tensor,
-        keys: Tensor,
-        values: Tensor,
-        limits: Limits,
-        cache: KVCache | None,
-        need_weights: bool,
-        changes: bool,
-        dropout_p: float,
-    ) -> tuple[Tensor, Tensor, Tensor, Limits]:
+        self, queries: Tensor, keys: Tensor, values: Tensor, q_where: int | Tensor, k_where: int | Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
         """Queries ``(B, H, Q, d)``, keys ``(B, G, K, d)`` and values ``(B, G, K, d_v)`` of the heads.
 
-        Padding that no query sees is left out or blanked, and what limits the rest comes back.
+        Queries and keys are normed and turned. They stand at the positions from ``q_where`` and ``k_where``
+        on, or at those positions, as ``Rotary.turn`` takes them. Every call comes here, also for a token that
+        is decoded.
         """
-        start, held = (0, 0) if cache is None else (cache.num_seen, len(cache))
-        if keys is queries:
-            queries = finite_queries(queries, limits)
-        q = self.heads_of("q", queries, start - held + limits.own)
-        if cache is None and not changes:
-            keys, values, limits = cut(keys, values, limits)
-            is_plain = not need_weights and self.sink_logits is None
-            if is_plain and worth_packing(q, self.num_kv_heads, self.value_head_dim, limits, dropout_p):
-                keys, values, limits = pack(keys, values, limits)  # (1, T, ·)
-        if limits.rows is None:
-            keys, values = blank_padding(keys, values, limits, keep_finite=cache is not None)
-        k = self.heads_of("k", keys, start if limits.rows is None else limits.rows % limits.num_keys)
+        q = by_heads(self.W_q(queries), self.head_dim)
+        k = by_heads(self.W_k(keys), self.head_dim)
         v = by_heads(self.W_v(values), self.value_head_dim)
-        if cache is not None:
-            k, v = cache.extend(k, v)  # those of earlier calls included
-        return q, k, v, limits
+        if self.q_norm is not None:
+            q = self.q_norm(q)
+        if self.k_norm is not None:
+            k = self.k_norm(k)
+        if self.rotary is None:
+            return q, k, v
+        if q.shape[2] == 1 and q_where is k_where:  # both at once: a token that is decoded
+            turned = self.rotary.turn(torch.cat((q, k), 1), q_where)
+            q, k = turned.split_with_sizes((self.num_heads, self.num_kv_heads), 1)
+            return q, k, v
+        return self.rotary.turn(q, q_where), self.rotary.turn(k, k_where), v
 
-    def heads_of(self, kind: Literal["q", "k"], tokens: Tensor, where: int | Tensor) -> Tensor:
-        """Project tokens ``(B, N, ·)`` to queries or keys ``(B, H, N, d)``, norm them, and turn them.
-
-        They stand at the positions from ``where`` on, or at the positions ``(N,)``.
-        """
-        projection, norm = (self.W_q, self.q_norm) if kind == "q" else (self.W_k, self.k_norm)
-        x = by_heads(projection(tokens), self.head_dim)  # (B, H, N, d)
-        x = x if norm is None else norm(x)
-        return x if self.rotary is None else self.rotary.turn(x, where)
-
-    def merge(
-        self, heads: Tensor, weights: Tensor | None, head_mask: Tensor | None, num_keys: int
-    ) -> Tensor | tuple[Tensor, Tensor]:
-        """Mix the heads ``(B, H, Q, d_v)`` to the output ``(B, Q, D)``; with weights, return both."""
+    def merge(self, heads: Tensor, head_mask: Tensor | None = None) -> Tensor:
+        """Mix the heads ``(B, H, Q, d_v)`` to the output ``(B, Q, D)``."""
         if head_mask is not None:
             heads = heads * head_mask.to(heads.dtype)[..., None, None]  # (H, 1, 1) or (B, H, 1, 1)
-        output = self.W_o(heads.transpose(1, 2).flatten(2))
-        if weights is None:
-            return output
-        hidden = num_keys - weights.shape[3]  # keys at the end that were not computed
-        return output, nn.functional.pad(weights, (0, hidden)) if hidden else weights
+        batch, num_heads, num_queries, width = heads.shape
+        if num_queries == 1:  # both lie in memory alike
+            return self.W_o(heads.reshape(batch, 1, num_heads * width))
+        return self.W_o(heads.transpose(1, 2).flatten(2))
 
-    @classmethod
-    def from_torch(cls, module: nn.MultiheadAttention) -> "MultiHeadAttention":
-        """The same layer as an ``nn.MultiheadAttention``, with copies of its parameters.
-
-        Inputs are (B, N, ·) here, whatever the module's ``batch_first``; masks are True = may attend. Mode,
-        dtype, device and ``requires_grad`` are those of the module.
-        Raises TypeError for another class and for subclasses that compute something else, ValueError for
-        ``add_bias_kv`` and ``add_zero_attn``, which have no counterpart here.
-        """
-        check_convertible(module)
-        layer = cls(
-            module.embed_dim,
-            module.num_heads,
-            module.dropout,
-            bias=module.in_proj_bias is not None,
-            key_size=module.kdim,
-            value_size=module.vdim,
-            device="meta",  # the parameters come from the module
-        )
-        weights: Any = (module.q_proj_weight, module.k_proj_weight, module.v_proj_weight)
-        if module.in_proj_weight is not None:
-            weights = module.in_proj_weight.chunk(3)  # (3 D, D)
-        biases: Any = [None] * 3 if module.in_proj_bias is None else module.in_proj_bias.chunk(3)
-        inputs = (layer.W_q, layer.W_k, layer.W_v)
-        for projection, weight, bias in zip(inputs, weights, biases, strict=True):
-            projection.weight, projection.bias = copied(weight), copied(bias)
-        layer.W_o.weight, layer.W_o.bias = copied(module.out_proj.weight), copied(module.out_proj.bias)
-        return layer.train(module.training)
-
-    def to_torch(self) -> nn.MultiheadAttention:
-        """The same layer as an ``nn.MultiheadAttention``, with copies of its parameters.
-
-        Its inputs are (B, N, ·), ``batch_first=True``; its masks are True = *ignore*.
-        Raises ValueError where PyTorch's layer has no counterpart for an option: fewer key-value heads, heads
-        of another width than D/H, rotary positions and so on, or projections of which some are trained alone.
-        Raises TypeError for projections that were replaced, and for hooks.
-        """
-        checks.check_plain_projections(self, "W_q", "W_k", "W_v", "W_o")
-        checks.check_without_hooks("layer", self)
-        for name, value in self.unusual_options().items():
-            if name not in CARRIED_OVER:
-                raise ValueError(
-                    f"layer must be built without {name} to become an nn.MultiheadAttention, which has none, "
-                    f"got {name}={value}"
-                )
-        module = nn.MultiheadAttention(
-            self.num_hiddens,
-            self.num_heads,
-            self.dropout,
-            bias=self.W_q.bias is not None,
-            kdim=self.key_size,
-            vdim=self.value_size,
-            batch_first=True,
-            device="meta",  # the parameters come from this layer
-        )
-        inputs = (self.W_q, self.W_k, self.W_v)
-        if module.in_proj_weight is not None:
-            module.in_proj_weight = copied(*(projection.weight for projection in inputs))  # (3 D, D)
-        else:
-            for name, projection in zip("qkv", inputs, strict=True):
-                setattr(module, f"{name}_proj_weight", copied(projection.weight))
-        if module.in_proj_bias is not None:
-            module.in_proj_bias = copied(*(projection.bias for projection in inputs))  # (3 D,)
-        module.out_proj.weight, module.out_proj.bias = copied(self.W_o.weight), copied(self.W_o.bias)
-        return module.train(self.training)
+    def reset_parameters(self) -> None:
+        """Set the sinks to 0, as ``__init__`` does. FSDP and ``to_empty`` ask each part for its own."""
+        if self.sink_logits is not None:
+            nn.init.zeros_(self.sink_logits)
 
     def usual_options(self) -> dict[str, Any]:
         return {
@@ -408,41 +351,6 @@ class MultiHeadAttention(CachedAttention):
             "sinks": False,
         }
 
-    @classmethod
-    def from_multi_head(cls, layer: "MultiHeadAttention", num_kv_heads: int) -> "MultiHeadAttention":
-        """A copy of ``layer`` with fewer key-value heads: each is the mean of the heads that it replaces.
-
-        The copy computes another function, unless the pooled heads were equal: it is a start for training.
-        Raises TypeError for another class, ValueError where ``num_kv_heads`` does not divide the number of
-        key-value heads.
-
-        Source: Ainslie et al. 2023, section 2.1.
-        """
-        num_kv_heads = checks.checked_size("num_kv_heads", num_kv_heads)
-        check_poolable(layer, num_kv_heads)
-        pooled = copy.deepcopy(layer)
-        pooled.num_kv_heads = num_kv_heads
-        for projection in (pooled.W_k, pooled.W_v):
-            for name, x in list(projection.named_parameters()):  # weight (G*d, size), bias (G*d,)
-                heads = x.detach().unflatten(0, (num_kv_heads, layer.num_kv_heads // num_kv_heads, -1))
-                mean = heads.mean(dim=1).flatten(0, 1)  # the heads that are pooled are the second axis
-                setattr(projection, name, nn.Parameter(mean, requires_grad=x.requires_grad))
-            projection.out_features = len(projection.weight)
-        return pooled
-
-
-# The options that ``to_torch`` hands over.
-CARRIED_OVER = ("dropout", "bias", "key_size", "value_size")
-
-
-def copied(*parameters: Any) -> Any:
-    """One parameter that holds copies of these, one below the other; None where there is none."""
-    if parameters[0] is None:
-        return None
-    checks.check_trained_alike(parameters)
-    copies = torch.cat([x.detach() for x in parameters])
-    return nn.Parameter(copies, requires_grad=parameters[0].requires_grad)
-
 
 def checked_rotary(rotary: bool | Rotary) -> Rotary | None:
     if isinstance(rotary, Rotary):
@@ -452,32 +360,4 @@ def checked_rotary(rotary: bool | Rotary) -> Rotary | None:
 
 
 def check_layer(layer: MultiHeadAttention) -> None:
-    way_out = "MultiHeadAttention.from_torch makes one of an nn.MultiheadAttention"
-    checks.check_class("layer", layer, MultiHeadAttention, way_out)
-
-
-def check_poolable(layer: MultiHeadAttention, num_kv_heads: int) -> None:
-    """The key-value heads of the layer must divide into ``num_kv_heads`` groups of one size."""
-    check_layer(layer)
-    checks.check_plain_projections(layer, "W_k", "W_v")
-    if layer.num_kv_heads % num_kv_heads:
-        raise ValueError(
-            f"num_kv_heads must divide the number of key-value heads of the layer, {layer.num_kv_heads}, "
-            f"got {num_kv_heads}; {checks.divisors_of(layer.num_kv_heads)}"
-        )
-
-
-def check_convertible(module: nn.MultiheadAttention) -> None:
-    """The module must compute something that ``MultiHeadAttention`` can compute too."""
-    checks.check_torch_module(module, nn.MultiheadAttention)
-    if type(module.out_proj).forward is not nn.Linear.forward:
-        raise TypeError(
-            f"the out_proj of module must be an nn.Linear, got {type(module.out_proj).__name__}; "
-            "undo the quantization or the wrapper first"
-        )
-    for option, used in (("add_bias_kv", module.bias_k is not None), ("add_zero_attn", module.add_zero_attn)):
-        if used:
-            raise ValueError(
-                f"module must be built without {option}, got {option}=True, which adds a key of its own; "
-                "append it to keys and values yourself"
-            )
+    checks.check_class("layer", layer, MultiHeadAttention, FROM_TORCH)

@@ -158,7 +158,7 @@ class Rotary:
         checks.check_flag("halves", self.halves)
 
     def angles(self, positions: Tensor, width: int) -> Tensor:
-        """The angle by which each pair of columns has turned at each position: ``(N,) -> (N, width/2)``.
+        """The angle by which each pair of columns has turned at each position: ``(..., N, width/2)``.
 
         Far positions need float64: in float32, position 100,000 is off by 0.004. Apple's GPUs have no
         float64.
@@ -170,7 +170,7 @@ class Rotary:
             speeds = self.scaling.slow_down(speeds, self.base)
         else:
             speeds = speeds / self.scaling
-        return positions.to(dtype)[:, None] * speeds  # (N, width/2)
+        return positions.to(dtype)[..., None] * speeds  # (..., N, width/2)
 
     def waves(self, positions: Tensor, width: int, dtype: torch.dtype) -> tuple[Tensor]:
         """The rows of ``sinusoidal_positions`` for some positions: rounded only at the end."""
@@ -178,17 +178,21 @@ class Rotary:
         pairs = torch.stack([angles.sin(), angles.cos()], dim=-1)  # (N, D/2, 2)
         return (pairs.flatten(1).to(dtype),)  # (N, D): sine, cosine, sine, cosine …
 
-    def turns(self, positions: Tensor, width: int, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-        """Each column's cosine, and the sine by which its partner counts: ``(N, width)`` each."""
+    def cos_and_sin(self, positions: Tensor, width: int, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+        """Each column's cosine, and the sine by which its partner counts: ``(..., N, width)`` each."""
         angles = self.angles(positions, width)
-        growth = self.scaling.growth if isinstance(self.scaling, YarnScaling) else 1.0
-        cos, sin = (angles.cos() * growth).to(dtype), (angles.sin() * growth).to(dtype)  # (N, width/2)
+        cos, sin = ((x * self.growth).to(dtype) for x in (angles.cos(), angles.sin()))  # (..., N, width/2)
         if self.halves:
-            return torch.cat([cos, cos], dim=1), torch.cat([-sin, sin], dim=1)
-        return torch.stack([cos, cos], dim=2).flatten(1), torch.stack([-sin, sin], dim=2).flatten(1)
+            return torch.cat([cos, cos], dim=-1), torch.cat([-sin, sin], dim=-1)
+        return torch.stack([cos, cos], dim=-1).flatten(-2), torch.stack([-sin, sin], dim=-1).flatten(-2)
+
+    @property
+    def growth(self) -> float:
+        """How many times longer queries and keys become."""
+        return self.scaling.growth if isinstance(self.scaling, YarnScaling) else 1.0
 
     def apply(self, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-        """Turn ``x``, ``(..., N, d)``, by what ``turns`` gave for its positions."""
+        """Turn ``x``, ``(..., N, d)``, by what ``cos_and_sin`` gave for its positions."""
         if x.dtype != cos.dtype:
             return self.apply(x.to(cos.dtype), cos, sin).to(x.dtype)
         width = x.shape[-1]
@@ -199,14 +203,21 @@ class Rotary:
         return torch.addcmul(x * cos, partner, sin)
 
     def turn(self, x: Tensor, where: int | Tensor) -> Tensor:
-        """Turn tokens ``(..., N, d)`` at the positions from ``where`` on, or at the positions ``(N,)``."""
+        """Turn tokens ``(..., N, d)`` at the positions from ``where`` on, or at positions ``(..., N)``."""
         width, dtype = x.shape[-1], torch.promote_types(x.dtype, torch.float32)
         if isinstance(where, Tensor):
-            return self.apply(x, *self.turns(where, width, dtype))
-        return self.apply(x, *table(Rotary.turns, self, where, where + x.shape[-2], x.device, width, dtype))
+            return self.apply(x, *self.cos_and_sin(where, width, dtype))
+        rows = table(Rotary.cos_and_sin, self, where, where + x.shape[-2], x.device, width, dtype)
+        return self.apply(x, *rows)
+
+    def move(self, x: Tensor, distance: int) -> Tensor:
+        """Turn tokens ``(..., N, d)`` that have been turned already to positions so much further on."""
+        dtype = torch.promote_types(x.dtype, torch.float32)
+        cos, sin = self.cos_and_sin(torch.tensor([distance], device=x.device), x.shape[-1], dtype)
+        return self.apply(x, cos / self.growth, sin / self.growth)  # they are as long already
 
 
-# Makes numbers for positions (N,) of a width and a dtype: Rotary.turns, Rotary.waves.
+# Makes numbers for positions (N,) of a width and a dtype: Rotary.cos_and_sin, Rotary.waves.
 Make = Callable[[Rotary, Tensor, int, torch.dtype], tuple[Tensor, ...]]
 
 

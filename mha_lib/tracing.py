@@ -32,10 +32,16 @@ def only_computes(x: Tensor) -> bool:
     """Whether no gradients are taken, and ``x``, a plain tensor, is neither traced nor transformed."""
     return not (
         torch.is_grad_enabled()
+        or torch._C._get_tracing_state() is not None
         or torch.compiler.is_compiling()
         or torch._C._len_torch_dispatch_stack()
         or torch._C._functorch.is_functorch_wrapped_tensor(x)
     )
+
+
+def is_inside_backward() -> bool:
+    """Whether a backward pass is running, as where ``checkpoint`` computes something again."""
+    return not torch.compiler.is_compiling() and torch._C._current_graph_task_id() != -1
 
 
 def is_exporting() -> bool:

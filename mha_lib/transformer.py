@@ -19,7 +19,6 @@ from mha_lib import checks
 from mha_lib.attention import ChangeWeights
 from mha_lib.cache import KVCache, UnchangedByErrors
 from mha_lib.multihead import MultiHeadAttention
-from mha_lib.positions import Rotary
 
 
 class FeedForward(nn.Module):
@@ -85,10 +84,10 @@ class EncoderLayer(nn.Module):
     dropout          probability while training, of each weight, of each number that is added to a token, and
                      inside the feed-forward network
     bias             whether the projections of the attention add a bias
-    head_dim, num_kv_heads, rotary, qk_norm, window, sinks  as for ``MultiHeadAttention``
     gated            as for ``FeedForward``
     norm             makes a norm for a width: ``nn.LayerNorm``, ``nn.RMSNorm``, or a ``partial`` of them
     device, dtype    of the parameters, as in ``nn.Linear``
+    attention        the other options of ``MultiHeadAttention``, such as ``num_kv_heads`` and ``rotary``
 
     With ``is_causal=True`` and a cache it is the block of a language model. Llama 3's is
     ``EncoderLayer(4096, 32, 14336, num_kv_heads=8, rotary=Rotary(500_000, Llama3Scaling(), halves=True),
@@ -110,38 +109,19 @@ class EncoderLayer(nn.Module):
         dropout: float = 0.0,
         bias: bool = False,
         *,
-        head_dim: int | None = None,
-        num_kv_heads: int | None = None,
-        rotary: bool | Rotary = False,
-        qk_norm: bool = False,
-        window: int | None = None,
-        sinks: bool = False,
         gated: bool = False,
         norm: Callable[..., nn.Module] = nn.LayerNorm,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
+        **attention: Any,
     ):
         super().__init__()
-        self.self_attention = MultiHeadAttention(
-            num_hiddens,
-            num_heads,
-            dropout,
-            bias,
-            head_dim=head_dim,
-            num_kv_heads=num_kv_heads,
-            rotary=rotary,
-            qk_norm=qk_norm,
-            window=window,
-            sinks=sinks,
-            device=device,
-            dtype=dtype,
-        )
         check_norm(norm)
-        self.feed_forward = FeedForward(
-            num_hiddens, ffn_num_hiddens, dropout, gated=gated, device=device, dtype=dtype
-        )
-        self.self_attention_norm = norm(num_hiddens, device=device, dtype=dtype)
-        self.feed_forward_norm = norm(num_hiddens, device=device, dtype=dtype)
+        place: Any = {"device": device, "dtype": dtype}
+        self.self_attention = MultiHeadAttention(num_hiddens, num_heads, dropout, bias, **attention, **place)
+        self.feed_forward = FeedForward(num_hiddens, ffn_num_hiddens, dropout, gated=gated, **place)
+        self.self_attention_norm = norm(num_hiddens, **place)
+        self.feed_forward_norm = norm(num_hiddens, **place)
         self.dropout = nn.Dropout(dropout)
 
     def forward(
@@ -157,6 +137,7 @@ class EncoderLayer(nn.Module):
         score_bias: Tensor | None = None,
         change_weights: ChangeWeights | None = None,
         cache: KVCache | None = None,
+        positions: Tensor | None = None,
     ) -> Tensor | tuple[Tensor, Tensor]:
         """
         x      ``(B, S, D)``; with a cache, only the tokens after those of earlier calls
@@ -181,6 +162,7 @@ class EncoderLayer(nn.Module):
                 score_bias=score_bias,
                 change_weights=change_weights,
                 cache=cache,
+                positions=positions,
                 need_weights=need_weights,
             )
             attended, *weights = attended if need_weights else [attended]  # without weights: an empty list
@@ -219,6 +201,8 @@ ENCODER_PARTS = {
     "self_attention_norm": "norm1",
     "feed_forward_norm": "norm2",
 }
+# Options of the self-attention alone: source and target have no common places.
+OF_ONE_SEQUENCE = ("rotary", "window", "sinks")
 DECODER_PARTS = ENCODER_PARTS | {"cross_attention_norm": "norm2", "feed_forward_norm": "norm3"}
 
 
@@ -242,24 +226,18 @@ class DecoderLayer(nn.Module):
         dropout: float = 0.0,
         bias: bool = False,
         *,
-        head_dim: int | None = None,
-        num_kv_heads: int | None = None,
-        rotary: bool | Rotary = False,
-        qk_norm: bool = False,
-        window: int | None = None,
-        sinks: bool = False,
         gated: bool = False,
         norm: Callable[..., nn.Module] = nn.LayerNorm,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
+        **attention: Any,
     ):
         super().__init__()
         check_norm(norm)
         place: Any = {"device": device, "dtype": dtype}
-        sizes = (num_hiddens, num_heads, dropout, bias)
-        both: Any = {"head_dim": head_dim, "num_kv_heads": num_kv_heads, "qk_norm": qk_norm, **place}
-        self.self_attention = MultiHeadAttention(*sizes, rotary=rotary, window=window, sinks=sinks, **both)
-        self.cross_attention = MultiHeadAttention(*sizes, **both)
+        self.self_attention = MultiHeadAttention(num_hiddens, num_heads, dropout, bias, **attention, **place)
+        of_both = {name: value for name, value in attention.items() if name not in OF_ONE_SEQUENCE}
+        self.cross_attention = MultiHeadAttention(num_hiddens, num_heads, dropout, bias, **of_both, **place)
         self.feed_forward = FeedForward(num_hiddens, ffn_num_hiddens, dropout, gated=gated, **place)
         self.self_attention_norm = norm(num_hiddens, **place)
         self.cross_attention_norm = norm(num_hiddens, **place)
@@ -352,7 +330,6 @@ class DecoderLayer(nn.Module):
 
 def like_ours(layer: Any, kind: type[Any], parts: dict[str, str], attentions: dict[str, str]) -> Any:
     """Return a layer of PyTorch of this kind with copies of our parts; check that nothing would be lost."""
-    checks.check_plain_projections(layer.feed_forward, "W_1", "W_2")
     if layer.feed_forward.W_gate is not None:
         raise ValueError(
             "layer must be built without gated, got gated=True, which PyTorch's layers don't have"
@@ -363,6 +340,7 @@ def like_ours(layer: Any, kind: type[Any], parts: dict[str, str], attentions: di
             check_plain_norm(name, part)
         if name.endswith("dropout") and type(part) is not nn.Dropout:
             raise TypeError(f"{name} of layer must be an nn.Dropout, got {type(part).__name__}")
+    checks.check_plain_projections(layer.feed_forward, "W_1", "W_2")
     sizes = layer.self_attention.num_hiddens, layer.self_attention.num_heads, 1, layer.dropout.p
     module = kind(*sizes, batch_first=True, norm_first=True, device="meta")
     module.dropout.p = layer.feed_forward.dropout.p

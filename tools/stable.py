@@ -25,7 +25,18 @@ ROOT = Path(__file__).parents[1]
 LIST = Path(__file__).with_suffix(".json")
 Names = dict[str, dict[str, list[str]]]  # by kind and name: what belongs to it, such as its arguments
 # The targets of make that serve this repository's own development.
-INNER = {"bench", "biome", "hub-proxy", "lint", "mutants", "release", "test-all", "test-busy", "test-ci"}
+INNER = {
+    "bench",
+    "biome",
+    "gpu",
+    "hub-proxy",
+    "lint",
+    "mutants",
+    "release",
+    "test-all",
+    "test-busy",
+    "test-ci",
+}
 
 
 def names_today() -> Names:

@@ -18,6 +18,10 @@ def test_sharper_heads_have_larger_scores():
     x = torch.randn(2, 5, 6)
     for need_weights in (True, False):
         torch.testing.assert_close(sharp(x, need_weights=need_weights), plain(x, need_weights=need_weights))
+    cache = KVCache(sharp, 2, 5)
+    with torch.no_grad():
+        steps = [sharp(token, cache=cache, is_causal=True) for token in x.split(1, dim=1)]
+    torch.testing.assert_close(torch.cat(steps, dim=1), plain(x, is_causal=True))
 """
 BAD_CALL = """
 
@@ -45,8 +49,8 @@ def make(root: Path) -> None:
     )
     add_below(
         layer,
-        "        x = by_heads(projection(tokens), self.head_dim)",
-        '        x = x * self.sharpness if kind == "q" else x\n',
+        "        q = by_heads(self.W_q(queries), self.head_dim)",
+        "        q = q * self.sharpness\n",
     )
     add_below(layer, '            "window": None,', '            "sharpness": 1.0,\n')
     add_below(root / "tests" / "mha_lib" / "test_options.py", '    "window": 3,', '    "sharpness": 2.0,\n')

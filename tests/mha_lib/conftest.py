@@ -2,6 +2,7 @@ import pytest
 import torch
 
 import mha_lib.fused
+import mha_lib.packing
 
 torch.set_num_threads(1)  # the tensors of these tests are tiny: more threads would only wait
 
@@ -14,7 +15,7 @@ def seed():
 @pytest.fixture
 def always_pack(monkeypatch):
     """Leave out padded keys, however small the batch is."""
-    monkeypatch.setattr(mha_lib.fused, "WORTH_SKIPPING", -1)
+    monkeypatch.setattr(mha_lib.packing, "WORTH_SKIPPING", -1)
 
 
 @pytest.fixture

@@ -53,8 +53,6 @@ FIRST = {
 LAST = ("test_fused.py", "test_transformers.py")  # for other files: they take longest
 # Mutants that no test can notice, and those that never end; each with the reason.
 EQUIVALENT = {
-    "cache.py KVCache.check_cacheable: keys → values (another name) in: if held is not None and "
-    "(keys.dtype != held.dtype or keys.device != held.device):": "keys and values have one dtype",
     "fused.py attend_in_blocks: 2 → 3 (number) in: sides = 2 if limits.is_causal else 3 # the blocks "
     "before, own and, unless causal, after": "one block more, which nobody sees",
     "fused.py attend_in_blocks: (num_queries + size - 1) // size → (num_queries + size - 1) (left side "
@@ -64,8 +62,6 @@ EQUIVALENT = {
     "self.first_keys.shape[2]:": "the same but for roundings",
     "cache.py KVCache.extend: keys → values (another name) in: new, start, end = keys.shape[2], self.start, "
     "self.end + keys.shape[2]": "there are as many values as keys",
-    "fused.py packed_attention: queries → keys (another name) in: attend_varlen if "
-    "has_varlen_kernel(queries, values.shape[-1], dropout_p) else attend_one_by_one": "they are alike",
     "masks.py checked_limits: shortest=shortest → **{} (left out) in: shortest=shortest,": "only slower",
     "masks.py blank_padding: blank_keys if values is keys else blank(values) → (blank(values)) (never) "
     "in: return blank_keys, blank_keys if values is keys else blank(values)": "the same, computed twice",

@@ -69,6 +69,15 @@ def filled_cache(num_tokens: int, layer: nn.Module | None = None) -> KVCache:
 
 
 @torch.no_grad()
+def small_cache(layer: nn.Module, max_tokens: int, num_tokens: int) -> KVCache:
+    """Return a cache that has got more tokens than fit in, one by one."""
+    cache = KVCache(layer, B, max_tokens)
+    for _ in range(num_tokens):
+        layer(x(B, 1, D), cache=cache, is_causal=True)
+    return cache
+
+
+@torch.no_grad()
 def step(token: Any, layer: Any = None, autocast: bool = False, **options: Any) -> None:
     """Call a layer with one more token than the cache of ``LAYER`` holds."""
     cache = filled_cache(3)
@@ -248,7 +257,8 @@ VALUE_ERRORS: BadCalls = [
     (lambda: step(x(B, 1, D), FROZEN), "cache must have been made for this layer"),
     (lambda: step(x(B, 1, D + 1)), "queries must be (B, N, 14), got shape (2, 1, 15)"),
     (lambda: LAYER(KEYS, cache=filled_cache(7)), "cache … got max_tokens=9 … cache.reset() … larger"),
-    (lambda: step(x(B, 1, D), autocast=True), "cache … got torch.bfloat16 on cpu; call cache.reset() first"),
+    (lambda: step(x(B, 1, D), autocast=True),
+        "cache … got 7 of 2 in torch.bfloat16 on cpu; call cache.reset() first"),
     (lambda: LAYER(x(B, 2, D), cache=filled_cache(3), valid_lens=lens(6, 6)),
         "valid_lens … got 6 to 6; try valid_lens.clamp(0, 5)"),
     (lambda: MultiHeadAttention(21, 7, rotary=True),
@@ -271,8 +281,8 @@ VALUE_ERRORS: BadCalls = [
     (lambda: filled_cache(8, WINDOWED).keep(1, 2),
         "cache.keep needs a layer without window … got window=4 … keep(first, last) each step"),
     (lambda: filled_cache(8).crop(9), "num_tokens must be at most the 8 that the cache holds, got 9"),
-    (lambda: filled_cache(8, WINDOWED).crop(2),
-        "cache must still hold what the window=4 would see again, got a crop of 1 … cache.reset()"),
+    (lambda: small_cache(WINDOWED, 4, num_tokens=8).crop(1),
+        "cache must still hold what the window=4 would see again, got a crop of 2 … cache.reset()"),
     (lambda: filled_cache(8).reorder(torch.tensor([-1, 0])),
         "index must name samples from 0 to 1, got [-1, 0]"),
     (lambda: filled_cache(8).reorder(torch.tensor([0, 2])),

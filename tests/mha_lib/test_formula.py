@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mha_lib.fused
+import mha_lib.packing
 from mha_lib import KVCache, MultiHeadAttention, Rotary, rotate_by_position
 from tests.mha_lib.layers import allowed_by, output_and_gradients, with_random_parameters
 
@@ -151,7 +152,7 @@ def test_every_way_gives_output_weights_and_gradients_of_the_formula(data):
     for way, changes in WAYS.items():
         with pytest.MonkeyPatch.context() as patch:
             for name, value in changes.items():
-                patch.setattr(mha_lib.fused, name, value)
+                patch.setattr(mha_lib.packing if name == "WORTH_SKIPPING" else mha_lib.fused, name, value)
             asked = options | {"need_weights": way == "readable"}
             found, weights = output_and_gradients(layer, layer, spoilt, asked)
         torch.testing.assert_close(found, expected, msg=lambda said, way=way: f"{way}: {said}")

@@ -7,10 +7,12 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-import mha_lib.fused
+import mha_lib.multihead
+import mha_lib.packing
 from mha_lib import MultiHeadAttention, causal_mask
-from mha_lib.fused import attend, has_varlen_kernel, queries_at_a_time, worth_packing
+from mha_lib.fused import attend, queries_at_a_time
 from mha_lib.masks import Limits, checked_limits
+from mha_lib.packing import has_varlen_kernel, worth_packing
 from tests.mha_lib.layers import DEVICES, NEEDS_GPU, output_and_gradients
 
 B, Q, K, H, HEAD = 2, 3, 5, 7, 11
@@ -33,9 +35,9 @@ def built_masks(monkeypatch):
 def packed_calls(monkeypatch):
     """Record the calls that leave out padded keys."""
     calls = []
-    original = mha_lib.fused.packed_attention
+    original = mha_lib.multihead.packed_attention
     monkeypatch.setattr(
-        mha_lib.fused, "packed_attention", lambda *args: calls.append(args) or original(*args)
+        mha_lib.multihead, "packed_attention", lambda *args: calls.append(args) or original(*args)
     )
     return calls
 
@@ -188,7 +190,7 @@ def varlen(monkeypatch):
     """Put an empty module in the place of PyTorch's, and say that its kernel works here."""
     module = ModuleType("torch.nn.attention.varlen")
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    monkeypatch.setattr(mha_lib.fused, "has_varlen_kernel", lambda *_: True)
+    monkeypatch.setattr(mha_lib.packing, "has_varlen_kernel", lambda *_: True)
     return module
 
 
@@ -199,7 +201,7 @@ def varlen(monkeypatch):
 def test_the_gpu_kernel_is_given_what_it_needs(num_queries, is_causal, num_kv_heads, varlen, monkeypatch):
     calls = []
     varlen.varlen_attn = lambda *args, **options: calls.append(1) or reference_varlen_attn(*args, **options)
-    monkeypatch.setattr(mha_lib.fused, "attend_one_by_one", None)
+    monkeypatch.setattr(mha_lib.packing, "attend_one_by_one", None)
     layer = MultiHeadAttention(12, 6, bias=True, num_kv_heads=num_kv_heads, rotary=True).double()
     x, y = torch.randn(4, num_queries, 12).double(), torch.randn(4, K, 12).double()
     arguments = {"valid_lens": torch.tensor([0, 5, 1, 3]), "is_causal": is_causal}
@@ -231,9 +233,8 @@ def test_packing_reads_nothing_from_the_device_and_sends_it_the_lengths_alone(is
     assert copies.count == 1
 
 
-def takes(width=64, value_width=None, dropout_p=0.0, is_cuda=True, dtype=torch.bfloat16):
-    queries = SimpleNamespace(is_cuda=is_cuda, device=None, dtype=dtype, shape=(2, 4, 8, width))
-    return has_varlen_kernel(queries, value_width or width, dropout_p)
+def takes(width=64, value_width=None, dropout_p=0.0, device="cuda", dtype=torch.bfloat16):
+    return has_varlen_kernel(torch.device(device), dtype, width, value_width or width, dropout_p)
 
 
 def test_the_kernel_is_used_only_for_what_it_can_take_and_where_it_is_there(monkeypatch):
@@ -248,7 +249,7 @@ def test_the_kernel_is_used_only_for_what_it_can_take_and_where_it_is_there(monk
     assert not takes(264)
     assert not takes(value_width=32)
     assert not takes(dropout_p=0.1)
-    assert not takes(is_cuda=False)
+    assert not takes(device="cpu")
     assert not takes(dtype=torch.float32)
     for lacking in (
         (torch.cuda, "get_device_capability", lambda device: (7, 5)),
@@ -264,16 +265,16 @@ LENGTHS = torch.tensor([3, 512])
 
 
 def is_packed(device, **limits):
-    queries = SimpleNamespace(device=torch.device(device), shape=(2, 8, 512, 64))
+    queries = SimpleNamespace(device=torch.device(device), shape=(2, 512, 512), dtype=torch.float32)
     place = limits["valid_lens"].device if "valid_lens" in limits else torch.device("cpu")
-    return worth_packing(queries, 8, 64, checked_limits((2, 8, 512, 512), place, **limits), 0.0)
+    return worth_packing(queries, 8, 8, 64, 64, checked_limits((2, 8, 512, 512), place, **limits), 0.0)
 
 
 def test_only_a_cpu_takes_samples_one_by_one_and_only_lengths_of_samples_are_packed(monkeypatch):
-    monkeypatch.setattr(mha_lib.fused, "has_varlen_kernel", lambda *_: False)
+    monkeypatch.setattr(mha_lib.packing, "has_varlen_kernel", lambda *_: False)
     assert is_packed("cpu", valid_lens=LENGTHS)
     assert not is_packed("mps", valid_lens=LENGTHS)
-    monkeypatch.setattr(mha_lib.fused, "has_varlen_kernel", lambda *_: True)
+    monkeypatch.setattr(mha_lib.packing, "has_varlen_kernel", lambda *_: True)
     for device in ("cpu", "cuda"):
         assert is_packed(device, valid_lens=LENGTHS)
         assert not is_packed(device)

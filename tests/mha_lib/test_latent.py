@@ -101,10 +101,18 @@ def test_a_key_that_came_as_padding_may_be_seen_later(absorb):
 @torch.no_grad()
 def test_keys_are_expanded_for_many_tokens_and_not_for_one_beside_many_in_a_cache():
     layer, x, expanded = make_layer(), tokens(), []
-    layer.W_uk.register_forward_hook(lambda module, inputs, output: expanded.append(output.shape[1]))
+    project = layer.project
+    layer.project = lambda *args: expanded.append(not args[-1]) or project(*args)
     cache = KVCache(layer, B, N)
     for chunk in x.split([5, 1, 1], dim=1):
         layer(chunk, cache=cache, is_causal=True)
-    assert expanded == [5]
+    assert expanded == [True, False, False]
     kept = cache.keys[0, :, 0].numel() + cache.values[0, :, 0].numel()
     assert kept == C + R, "what is kept of a token does not depend on the number of heads"
+
+
+def test_what_is_more_than_its_weight_is_not_absorbed():
+    layer, x = make_layer(), tokens()
+    layer.W_uv.register_forward_hook(lambda module, inputs, output: 2 * output)
+    with pytest.raises(TypeError, match="W_uv of the layer must be without hooks"):
+        layer(x, absorb=True)

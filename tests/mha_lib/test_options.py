@@ -23,7 +23,7 @@ from mha_lib import (
     Rotary,
     SingleHeadAttention,
 )
-from mha_lib.multihead import CARRIED_OVER
+from mha_lib.conversions import CARRIED_OVER
 from tests.mha_lib.layers import with_random_parameters
 
 # The sizes that each class must be given: width 8 and 4 heads.
@@ -56,13 +56,18 @@ OTHER = {
     "norm": nn.RMSNorm,
     "num_layers": 2,
 }
+OF_INPUTS = ("query_size", "key_size", "value_size")
 PLACE = ("device", "dtype", "options")  # where a layer is made, and the options of another class
 
 
 def options_of(kind):
-    return [
+    names = [
         name for name in list(inspect.signature(kind).parameters)[len(SIZES[kind]) :] if name not in PLACE
     ]
+    if "attention" in names:
+        names.remove("attention")
+        names += [name for name in options_of(MultiHeadAttention) if name not in [*names, *OF_INPUTS]]
+    return names
 
 
 def each_option_of(*kinds):
@@ -188,6 +193,57 @@ def test_a_model_with_any_option_writes_with_a_cache_what_it_writes_without(name
     memory = model.encode(source)
     logits = model.decode(torch.cat([target[:, :1] * 0, written[:, :-1]], 1), memory)
     assert torch.equal(logits.argmax(-1), written)
+
+
+@each_option_of(MultiHeadAttention, LatentAttention)
+@torch.no_grad()
+def test_an_attention_with_any_option_gives_token_by_token_what_it_gives_at_once(kind, name):
+    """So it does with a method of its own, with hooks, and with other parts in the place of its own."""
+    if name.endswith("_size"):  # no self-attention
+        return
+
+    def louder(self, *args):
+        return tuple(2 * x if isinstance(x, torch.Tensor) else x for x in kind.project(self, *args))
+
+    x = torch.randn(2, 6, 8).double()
+    for change in (plain, with_hooks, with_other_parts):
+        for made in (kind, type("Louder", (kind,), {"project": louder})):
+            layer = change(with_random_parameters(made(*SIZES[kind], **{name: OTHER[name]})).double().eval())
+            cache = KVCache(layer, 2, 6)
+            steps = [layer(token, cache=cache, is_causal=True) for token in x.split(1, dim=1)]
+            torch.testing.assert_close(torch.cat(steps, dim=1), layer(x, is_causal=True))
+
+
+def plain(layer):
+    return layer
+
+
+def with_hooks(layer):
+    for part in layer.children():
+        part.register_forward_hook(lambda module, inputs, output: 1.5 * output + 0.1)
+    layer.register_forward_hook(lambda module, inputs, output: output + 1)
+    return layer
+
+
+class Wrapped(nn.Module):
+    """As an adapter does: the base's weight can be read, and is not all that is computed."""
+
+    def __init__(self, base):
+        super().__init__()
+        self.base = base
+
+    @property
+    def weight(self):
+        return self.base.weight
+
+    def forward(self, x):
+        return 1.5 * self.base(x) + 0.1
+
+
+def with_other_parts(layer):
+    for name, part in list(layer.named_children()):
+        layer.set_submodule(name, Wrapped(part))
+    return layer
 
 
 @pytest.mark.parametrize("kind", SIZES)

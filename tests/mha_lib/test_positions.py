@@ -180,6 +180,6 @@ def test_far_tokens_need_angles_for_themselves_alone_and_all_layers_share_them()
             for token in torch.randn(1, 5, 8).split(1, dim=1):
                 layer(token, cache=cache, is_causal=True)
     place = (torch.device("cpu"), 4, torch.float32)
-    cos, sin = kept_table(Rotary.turns, Rotary(), 2**20, 2**20 + 64, *place)
+    cos, sin = kept_table(Rotary.cos_and_sin, Rotary(), 2**20, 2**20 + 64, *place)
     assert cos.shape == sin.shape == (64, 4)
     assert kept_table.cache_info().currsize == 1

@@ -1,5 +1,6 @@
 """A window: no query sees further back, no more memory is needed than for it, and a cache forgets."""
 
+import pytest
 import torch
 import torch._dynamo.testing
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -32,8 +33,9 @@ class Largest(TorchDispatchMode):
         return result
 
 
-def test_memory_grows_with_the_tokens_and_not_with_their_square():
-    layer = MultiHeadAttention(8, 2, window=16)
+@pytest.mark.parametrize("sinks", [False, True])
+def test_memory_grows_with_the_tokens_and_not_with_their_square(sinks):
+    layer = MultiHeadAttention(8, 2, window=16, sinks=sinks)
     largest = []
     for num_tokens in (1024, 2048):
         x = torch.randn(1, num_tokens, 8, requires_grad=True)
@@ -41,7 +43,7 @@ def test_memory_grows_with_the_tokens_and_not_with_their_square():
             layer(x, is_causal=True).sum().backward()
         largest.append(seen.count)
     assert largest[1] <= 2 * largest[0]
-    assert largest[1] <= 2048 * 2 * 64  # each query and the keys of two blocks
+    assert largest[1] <= 2048 * 2 * (64 + sinks)  # each query and the keys of two blocks
 
 
 def test_windows_take_any_length_in_one_graph():
@@ -58,13 +60,13 @@ def test_windows_take_any_length_in_one_graph():
 
 
 @torch.no_grad()
-def test_a_cache_with_a_window_goes_on_for_ever_in_the_memory_of_two_windows():
+def test_a_cache_with_a_window_goes_on_for_ever_in_the_memory_of_three_windows():
     layer = MultiHeadAttention(D, H, rotary=True, window=W)
     x = torch.randn(B, 50, D)
-    cache = KVCache(layer, B, 2 * W)
+    cache = KVCache(layer, B, 3 * W)
     steps = torch.cat([layer(token, cache=cache, is_causal=True) for token in x.split(1, dim=1)], dim=1)
     torch.testing.assert_close(steps, layer(x, is_causal=True))
-    assert cache.keys.shape == (B, H, 2 * W, D // H)
+    assert cache.keys.shape == (B, H, 3 * W, D // H)
     cache = KVCache(layer, B, 1000)
     layer(x, cache=cache, is_causal=True)
-    assert cache.keys.shape[2] == 2 * W
+    assert cache.keys.shape[2] == 3 * W
