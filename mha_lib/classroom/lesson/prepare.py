@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from mha_lib.classroom.lesson.chinese import Phrases
-from mha_lib.classroom.lesson.files import as_json, write_changed
+from mha_lib.classroom.lesson.files import write_changed
 from mha_lib.classroom.lesson.grammar import identified
 from mha_lib.classroom.lesson.language import (
     COURSE,
@@ -24,7 +24,6 @@ from mha_lib.classroom.lesson.language import (
     is_installed,
     lesson_folder,
     source_folder,
-    words_in,
 )
 from mha_lib.classroom.lesson.lessons import CourseError, list_lessons
 from mha_lib.classroom.lesson.made import MadeLanguage, made_language
@@ -33,7 +32,6 @@ from mha_lib.classroom.lesson.slides import IMPORTS, source
 
 PHRASES = "taiwan.json"  # beside the lessons: simplified and traditional phrases
 FOR_AUTHORS = (PHRASES, "glossary.json")  # beside the lessons, and in no copy of them
-WORDS_OF_DECK = "words.json"  # beside the lessons: the deck, in the browser, can't convert
 
 
 def prepare_lessons(root: Path, language: str) -> list[Path]:
@@ -57,7 +55,7 @@ def make_lessons(root: Path, language: MadeLanguage) -> None:
     """Bring ``build/zh-Hant/`` in step with ``notebooks/zh/``. A file in step stays untouched."""
     written, folder = source_folder(root, language.code), lesson_folder(root, language.code)
     phrases = phrases_of(written)
-    made = {folder / WORDS_OF_DECK: as_json(words_in(language.code)).encode()}
+    made: dict[Path, bytes] = {}
     for file in written.iterdir():
         if file.is_file() and file.name not in FOR_AUTHORS:
             made[folder / file.name] = file.read_bytes()

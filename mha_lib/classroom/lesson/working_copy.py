@@ -17,7 +17,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from mha_lib.classroom.lesson.carried import mark_steps
+from mha_lib.classroom.lesson.carried import STYLE, furnish_page, mark_steps
 from mha_lib.classroom.lesson.figures import OWN, SHARED, figure_words, read_figure
 from mha_lib.classroom.lesson.files import as_json, write_whole
 from mha_lib.classroom.lesson.grammar import DECK, STUDENT, identified
@@ -29,8 +29,8 @@ from mha_lib.classroom.lesson.language import (
     source_root,
     words_in,
 )
-from mha_lib.classroom.lesson.lessons import RECORD, CourseError, hands_out_solutions, list_languages, setting
-from mha_lib.classroom.lesson.prepare import FOR_AUTHORS, WORDS_OF_DECK, prepare_lessons
+from mha_lib.classroom.lesson.lessons import RECORD, CourseError, hands_out_solutions, list_languages
+from mha_lib.classroom.lesson.prepare import FOR_AUTHORS, prepare_lessons
 from mha_lib.classroom.lesson.reading import as_file, lesson_of, read_lesson
 from mha_lib.classroom.lesson.slides import (
     is_for_instructors,
@@ -45,8 +45,7 @@ GUESS = (
 ORIGINAL = "mha_original"  # in a copy's metadata: its cells as they were when it was made
 CHOICE = ".language"  # in work/: the language of the last session
 FOLDED = "jp-MarkdownHeadingCollapsed"  # in a heading's metadata: JupyterLab folds what lies below it
-QR_CODE = "handouts.svg"  # beside a deck, whose title slide shows it: jupyter/deck/handouts.js
-FOR_DECKS = ("course.css", COURSE, WORDS_OF_DECK)  # beside the lessons, and in no student's copy
+CARRIED = (STYLE, COURSE)  # beside the lessons: the copies themselves carry what is read of these
 NO_NOTEBOOK = (ValueError, KeyError, TypeError)  # reading a half-written file raises one of these
 
 
@@ -58,17 +57,16 @@ def make_working_copy(root: Path, language: str) -> tuple[Path, list[str]]:
     notebook (half-copied, say) stays too, and the message comes each time until that file is gone.
     """
     work = root / "work" / language
+    furnish = partial(furnish_page, lessons=lesson_folder(root, language))
     messages = []
     solutions = hands_out_solutions(root)
     with record_of(work) as record:
         for source_file, content in editions(root, language, work):
             name = source_file.name
-            if name in FOR_DECKS:
-                continue
             if name.endswith(".ipynb"):
                 change = partial(prepare_for_students, solutions=solutions)
                 try:
-                    content = copy_of(source_file, content, STUDENT, change)
+                    content = copy_of(source_file, content, STUDENT, change, furnish)
                 except CourseError as error:
                     messages.append(error.said_in(language))  # its notes can't be told from the rest
                     continue
@@ -88,12 +86,12 @@ def make_deck_copy(
     be read as a notebook is always set aside. The decks of other lessons stay: one may be on show now.
     """
     work = root / "work" / f"deck-{language}"
+    furnish = partial(furnish_page, lessons=lesson_folder(root, language))
     messages = []
     with record_of(work) as record:
         released = editions(root, language, work)
         files = {file.name: file for file, _ in released}
         read_lesson(files.get(lesson, Path(lesson)))  # a lesson that can't be read is no deck
-        write_qr_code(lesson_folder(root, language), work)
         for source_file, content in released:
             name = source_file.name
             mine = work / name
@@ -101,13 +99,13 @@ def make_deck_copy(
                 if name != lesson and mine.exists():
                     continue
                 try:
-                    content = copy_of(source_file, content, DECK, prepare_for_deck)
+                    content = copy_of(source_file, content, DECK, prepare_for_deck, furnish)
                 except CourseError:  # of another deck, which says so when it is asked for
                     continue
             has_changes = mine.exists() and deck_fingerprint(mine.read_bytes()) != record.get(name)
             if has_changes:
                 if is_readable(mine) and not begins_afresh(mine):
-                    write_whole(mine, changed(mine.read_bytes(), clear_outputs))
+                    write_whole(mine, changed(mine.read_bytes(), clear_outputs, furnish))
                     messages.append(say(root, language, "own_deck", mine, mine))
                     continue
                 aside = mine.rename(next(free for free in names_beside(mine, "mine") if not free.exists()))
@@ -141,7 +139,7 @@ def editions(root: Path, language: str, work: Path) -> list[tuple[Path, bytes]]:
     prepare_lessons(root, language)
     files = sorted(file for file in lesson_folder(root, language).iterdir() if file.is_file())
     files += sorted(route_folder(root, language).glob("*.ipynb"))
-    contents = {file: file.read_bytes() for file in files if file.name not in FOR_AUTHORS}
+    contents = {file: file.read_bytes() for file in files if file.name not in (*FOR_AUTHORS, *CARRIED)}
     images = source_root(root) / "img"
     if is_installed(root) or figure_words(images, language) is not None:
         for figure in filter(Path.is_file, images.iterdir()):
@@ -151,27 +149,13 @@ def editions(root: Path, language: str, work: Path) -> list[tuple[Path, bytes]]:
     return list(contents.items())
 
 
-def copy_of(lesson: Path, content: bytes, kind: str, change: Callable[[Any], None]) -> bytes:
-    """The copy of a lesson whose file holds this content, after a change; the copy says what it is."""
+def copy_of(lesson: Path, content: bytes, kind: str, *changes: Callable[[Any], None]) -> bytes:
+    """The copy of a lesson whose file holds this content, after these changes; the copy says what it is."""
     notebook = lesson_of(lesson, content).copy()
-    change(notebook)
+    for change in changes:
+        change(notebook)
     identified(notebook, kind=kind, edition=fingerprint(content)[:12])
     return as_file(notebook).encode()
-
-
-def write_qr_code(lessons: Path, deck: Path) -> None:
-    """Draw the address of the handouts, which ``course.json`` names, as a QR code into the deck's folder.
-
-    It is drawn when the deck is made, so a lecture needs no network for it. Without an address a code that
-    was drawn before is removed.
-    """
-    address = setting(lessons, "handouts")
-    if not address:
-        (deck / QR_CODE).unlink(missing_ok=True)
-        return
-    import segno  # here: only a deck needs it
-
-    segno.make(address, micro=False).save(str(deck / QR_CODE), scale=8, light="white")
 
 
 def changed(content: bytes, *changes: Callable[[Any], None]) -> bytes:

@@ -53,17 +53,13 @@ def work(root):
     return make_working_copy(root, "en")[0]
 
 
-def test_first_use_copies_every_file_but_those_for_authors_and_for_students_those_for_decks(root):
+def test_first_use_copies_every_file_but_those_for_authors_and_those_that_the_copies_carry(root):
     for name in ("glossary.json", "taiwan.json", "course.json", "numbers.csv"):
         (root / "notebooks/en" / name).write_text("{}")
     lessons = {"01_one.ipynb", "03_three.ipynb", "numbers.csv"}
-    settings = {"course.css", "course.json"}
-    for (work, messages), wanted in (
-        (make_working_copy(root, "en"), lessons),
-        (present(root), lessons | settings),
-    ):
+    for work, messages in (make_working_copy(root, "en"), present(root)):
         assert messages == []
-        assert {file.name for file in work.glob("[!.]*")} == wanted
+        assert {file.name for file in work.glob("[!.]*")} == lessons
 
 
 OPENED = {"jp-MarkdownHeadingCollapsed": False, "jupyter": {"source_hidden": True}}
@@ -308,14 +304,3 @@ def test_a_language_with_figure_words_has_figures_of_its_own_beside_its_lessons(
 def test_lesson_is_found_by_number_name_and_path(root, name, monkeypatch):
     monkeypatch.chdir(root)
     assert find_lesson(name, list_lessons(root, "en")).name == "03_three.ipynb"
-
-
-def test_the_address_of_the_handouts_is_drawn_as_a_qr_code_on_white_as_long_as_it_is_named(tmp_path):
-    (tmp_path / "course.json").write_text('{"handouts": "https://example.org/attention"}')
-    working_copy.write_qr_code(tmp_path, tmp_path)
-    drawing = (tmp_path / "handouts.svg").read_text()
-    assert drawing.startswith("<?xml")
-    assert 'fill="#fff"' in drawing, "a code on a dark slide is not read"
-    (tmp_path / "course.json").unlink()
-    working_copy.write_qr_code(tmp_path, tmp_path)
-    assert not (tmp_path / "handouts.svg").exists()
