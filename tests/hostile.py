@@ -22,6 +22,9 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 STATE = "application/vnd.jupyter.widget-state+json"
 VIEW = "application/vnd.jupyter.widget-view+json"
 VEGA = "application/vnd.vega.v5+json"
+# A button that covers the page, and is not seen, has any click.
+EVERYWHERE = "position: fixed !important; inset: 0 !important; z-index: 2147483647 !important;"
+COVER = f".mha-withheld button {{ {EVERYWHERE} opacity: 0 !important; width: 100vw; height: 100vh; }}"
 
 
 @dataclass
@@ -102,7 +105,7 @@ DEFENCES = [
     Defence("policy", SERVER, '"; ".join(POLICY)', '""', ("pictures.ipynb", "rise")),
     Defence("trust", TRUST, "!metadataOf(notebook, WITHHELD)", "true", ("folded.ipynb", "lab")),
     Defence("trust-step", TRUST, "!metadataOf(notebook, WITHHELD)", "true", ("step.ipynb", "lab")),
-    Defence("course", "deck/deck.js", "isTrusted(lesson) ? a", "true ? a", ("command.ipynb", "rise")),
+    Defence("carried", TRUST, "isTrusted(notebook) && m", "m", ("command.ipynb", "rise")),
     Defence("commands", DECK, "!== LINK", "=== LINK", ("command.ipynb", "rise")),
     Defence("styles", DECK, "if (!/id=", "if (/id=", ("command.ipynb", "rise")),
     Defence("files", "settings/labconfig/page_config.json", "true", "false", ("plot.vg", "lab")),
@@ -229,9 +232,10 @@ def step(traps: Traps) -> NotebookNode:
 
 @hostile
 def command(traps: Traps) -> NotebookNode:
-    """A button that runs a command of JupyterLab."""
+    """A button that runs a command of JupyterLab, and a style of its own for the page."""
     button = "<button data-commandlinker-command='notebook:run-all-cells'>My figure</button>"
-    return notebook(new_markdown_cell(button), unseen(traps.python("command"), "command"))
+    text, code = new_markdown_cell(button), unseen(traps.python("command"), "command")
+    return notebook(text, code, mha_page={"style": COVER})
 
 
 @hostile
@@ -274,10 +278,7 @@ def lay(place: Path, traps: Traps, names: Iterator[str] | None = None) -> None:
     overrides = json.dumps({"@jupyterlab/apputils-extension:sanitizer": {"allowedSchemes": ["javascript"]}})
     for where in ("", "labconfig/", ".jupyter/labconfig/", "share/jupyter/lab/settings/"):
         beside[f"{where}overrides.json"] = beside[f"{where}default_setting_overrides.json"] = overrides
-    # A button that covers the page, and is not seen, has any click.
-    everywhere = "position: fixed !important; inset: 0 !important; z-index: 2147483647 !important;"
-    cover = f".mha-withheld button {{ {everywhere} opacity: 0 !important; width: 100vw; height: 100vh; }}"
-    beside |= {f"{name}.css": cover for name in ("rise", "course", *HOSTILE)}
+    beside |= {f"{name}.css": COVER for name in ("rise", "course", *HOSTILE)}
     beside["plot.vg"] = json.dumps(vega(traps, "vg"))
     beside["plot.vl"] = json.dumps(vega_lite(traps, "vl"))
     for name, text in beside.items():

@@ -11,7 +11,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_notebook
 from playwright.sync_api import Locator, Page, expect
 
-from mha_lib.classroom.lesson.carried import mark_steps
+from mha_lib.classroom.lesson.carried import furnish_page, mark_steps
 from tests.browser.waiting import saved_when
 
 if TYPE_CHECKING:
@@ -70,11 +70,12 @@ def lay_lesson(
     language: str = "en",
     kind: str = "student",
 ) -> str:
-    """Write a copy that is trusted into the server's folder, and return the address of its deck."""
+    """Write a copy, with the style beside it, into the server's folder, and return its deck's address."""
     file = server.folder / name
     file.parent.mkdir(parents=True, exist_ok=True)
     lesson = new_lesson(cells, language, kind, title=title)
     mark_steps(lesson)
+    furnish_page(lesson, file.parent)
     nbformat.write(lesson, file)
     server.trust(file)
     return server.address("rise", name)

@@ -5,7 +5,6 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import FrameLocator, Page, expect
 
-from mha_lib.classroom.lesson.qr_code import write_qr_code
 from tests.browser.lecture import expect_inside, foot_says, turn
 from tests.browser.new_lesson import current, lay_lesson, open_deck, press
 from tests.browser.waiting import act, answer_of, becomes, box_of, measure, until
@@ -182,13 +181,17 @@ def test_the_title_has_the_address_of_the_handouts_and_on_paper_says_how_many_pa
     page, jupyter
 ):
     folder = jupyter.folder / "with_address"
-    address = lay_lesson(jupyter, "with_address/show.ipynb", CELLS)
+    folder.mkdir()
     (folder / "course.json").write_text('{"handouts": "https://example.org/attention/"}')
-    write_qr_code(folder, folder)
+    (folder / "course.css").write_text("#deck-handouts { color: rgb(1, 2, 3); }")
+    address = lay_lesson(jupyter, "with_address/show.ipynb", CELLS)
+    for file in folder.glob("course.*"):
+        file.unlink()
     open_deck(page, address)
     handouts = current(page).locator("#deck-handouts")
     expect(handouts).to_have_text("example.org/attention")
     until(handouts.locator("img"), "image => image.naturalWidth > 0")
+    expect(handouts).to_have_css("color", "rgb(1, 2, 3)")
     box, heading = box_of(handouts), box_of(current(page).get_by_role("heading"))
     assert heading["y"] + heading["height"] < box["y"], "beside the title, not upon it"
     assert box["x"] + box["width"] < 1280

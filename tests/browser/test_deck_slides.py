@@ -1,4 +1,4 @@
-"""RISE cuts slides as the lesson's grammar says, and each has the minutes and the title that the copy tells."""
+"""RISE cuts slides as the grammar says, and each has the minutes and the title that the copy tells."""
 
 import json
 from typing import Any

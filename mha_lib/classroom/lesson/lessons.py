@@ -117,11 +117,6 @@ def find_lesson(name: str, lessons: list[Path]) -> Path:
     raise CourseError("no_lesson", name=repr(name), known=known)
 
 
-def setting(lessons: Path, name: str) -> str:
-    """An address that stands in ``course.json`` in the folder of the lessons; "" where none stands there."""
-    return str(read_course(lessons).get(name) or "")
-
-
 def hands_out_solutions(root: Path) -> bool:
     """Whether students' copies hold the solutions: in no language if one ``course.json`` says "none"."""
     folders = [source_folder(root, language) for language in written_languages(root)]

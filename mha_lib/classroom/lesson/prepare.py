@@ -24,7 +24,6 @@ from mha_lib.classroom.lesson.language import (
     is_installed,
     lesson_folder,
     source_folder,
-    words_in,
 )
 from mha_lib.classroom.lesson.lessons import CourseError, list_lessons
 from mha_lib.classroom.lesson.made import MadeLanguage, made_language
@@ -32,7 +31,6 @@ from mha_lib.classroom.lesson.slides import IMPORTS, read_lesson, source
 
 PHRASES = "taiwan.json"  # beside the lessons: simplified and traditional phrases
 FOR_AUTHORS = (PHRASES, "glossary.json")  # beside the lessons, and in no copy of them
-WORDS_OF_DECK = "words.json"  # beside the lessons: the deck, in the browser, can't convert
 
 
 def prepare_lessons(root: Path, language: str) -> list[Path]:
@@ -56,7 +54,7 @@ def make_lessons(root: Path, language: MadeLanguage) -> None:
     """Bring ``build/zh-Hant/`` in step with ``notebooks/zh/``. A file in step stays untouched."""
     written, folder = source_folder(root, language.code), lesson_folder(root, language.code)
     phrases = phrases_of(written)
-    made = {folder / WORDS_OF_DECK: as_json(words_in(language.code)).encode()}
+    made: dict[Path, bytes] = {}
     for file in written.iterdir():
         if file.is_file() and file.name not in FOR_AUTHORS:
             made[folder / file.name] = file.read_bytes()

@@ -17,7 +17,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from mha_lib.classroom.lesson.carried import mark_steps
+from mha_lib.classroom.lesson.carried import STYLE, furnish_page, mark_steps
 from mha_lib.classroom.lesson.figures import OWN, SHARED, figure_words, read_figure
 from mha_lib.classroom.lesson.files import as_json, write_whole
 from mha_lib.classroom.lesson.grammar import DECK, STUDENT, identified
@@ -30,8 +30,7 @@ from mha_lib.classroom.lesson.language import (
     words_in,
 )
 from mha_lib.classroom.lesson.lessons import RECORD, CourseError, hands_out_solutions, list_languages
-from mha_lib.classroom.lesson.prepare import FOR_AUTHORS, WORDS_OF_DECK, prepare_lessons
-from mha_lib.classroom.lesson.qr_code import write_qr_code
+from mha_lib.classroom.lesson.prepare import FOR_AUTHORS, prepare_lessons
 from mha_lib.classroom.lesson.slides import (
     is_for_instructors,
     is_notes,
@@ -46,7 +45,7 @@ GUESS = (
 ORIGINAL = "mha_original"  # in a copy's metadata: its cells as they were when it was made
 CHOICE = ".language"  # in work/: the language of the last session
 FOLDED = "jp-MarkdownHeadingCollapsed"  # in a heading's metadata: JupyterLab folds what lies below it
-FOR_DECKS = ("course.css", COURSE, WORDS_OF_DECK)  # beside the lessons, and in no student's copy
+CARRIED = (STYLE, COURSE)  # beside the lessons: the copies themselves carry what is read of these
 NO_NOTEBOOK = (ValueError, KeyError, TypeError)  # reading a half-written file raises one of these
 
 
@@ -57,20 +56,19 @@ def make_working_copy(root: Path, language: str) -> tuple[Path, list[str]]:
     and the new edition is laid beside it, once, as ``<name>.new.ipynb``. A lesson that can't be read as a
     notebook (half-copied, say) stays too, and the message comes each time until that file is gone.
     """
-    work = root / "work" / language
+    work, lessons = root / "work" / language, lesson_folder(root, language)
     messages = []
     solutions = hands_out_solutions(root)
     with record_of(work) as record:
         for source_file, content in editions(root, language, work):
             name = source_file.name
-            if name in FOR_DECKS:
-                continue
             if name.endswith(".ipynb"):
                 if unreadable := fault_of(source_file, language):
                     messages.append(unreadable)  # its notes and solutions can't be told from the rest
                     continue
                 edition = fingerprint(content)[:12]
-                content = as_copy(for_students(content, solutions), kind=STUDENT, edition=edition)
+                content = with_page(for_students(content, solutions), lessons)
+                content = as_copy(content, kind=STUDENT, edition=edition)
             if beside := bring_up_to_date(work / name, content, record):
                 what = "kept" if is_readable(work / name) else "broken"
                 messages.append(say(root, language, what, work / name, beside))
@@ -86,13 +84,12 @@ def make_deck_copy(
     ``begins_afresh(file)`` decides: keep the changes, or set them aside and begin afresh. A deck that can't
     be read as a notebook is always set aside. The decks of other lessons stay: one may be on show now.
     """
-    work = root / "work" / f"deck-{language}"
+    work, lessons = root / "work" / f"deck-{language}", lesson_folder(root, language)
     messages = []
     with record_of(work) as record:
         released = editions(root, language, work)
         files = {file.name: file for file, _ in released}
         read_lesson(files.get(lesson, Path(lesson)))  # a lesson that can't be read is no deck
-        write_qr_code(lesson_folder(root, language), work)
         for source_file, content in released:
             name = source_file.name
             mine = work / name
@@ -102,14 +99,14 @@ def make_deck_copy(
                 continue
             if mine.exists() and deck_fingerprint(mine.read_bytes()) != record.get(name):
                 if is_readable(mine) and not begins_afresh(mine):
-                    write_whole(mine, without_outputs(mine.read_bytes()))
+                    write_whole(mine, with_page(without_outputs(mine.read_bytes()), lessons))
                     messages.append(say(root, language, "own_deck", mine, mine))
                     continue
                 aside = mine.rename(next(free for free in names_beside(mine, "mine") if not free.exists()))
                 messages.append(say(root, language, "set_aside", mine, aside))
             edition = fingerprint(content)[:12]
             content = with_steps(without_outputs(content))  # an author may have left some
-            content = as_copy(content, kind=DECK, edition=edition)
+            content = as_copy(with_page(content, lessons), kind=DECK, edition=edition)
             write_whole(mine, content)
             record[name] = deck_fingerprint(content)
     return work, messages
@@ -139,7 +136,7 @@ def editions(root: Path, language: str, work: Path) -> list[tuple[Path, bytes]]:
     prepare_lessons(root, language)
     files = sorted(file for file in lesson_folder(root, language).iterdir() if file.is_file())
     files += sorted(route_folder(root, language).glob("*.ipynb"))
-    contents = {file: file.read_bytes() for file in files if file.name not in FOR_AUTHORS}
+    contents = {file: file.read_bytes() for file in files if file.name not in (*FOR_AUTHORS, *CARRIED)}
     images = source_root(root) / "img"
     if is_installed(root) or figure_words(images, language) is not None:
         for figure in filter(Path.is_file, images.iterdir()):
@@ -174,7 +171,7 @@ def of_notebooks(change: Callable[..., None]) -> Callable[..., bytes]:
 
 
 as_copy = of_notebooks(identified)  # lets the copy of a lesson say what it is
-with_steps = of_notebooks(mark_steps)
+with_steps, with_page = of_notebooks(mark_steps), of_notebooks(furnish_page)
 
 
 @of_notebooks

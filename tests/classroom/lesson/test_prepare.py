@@ -7,7 +7,6 @@ import pytest
 
 from mha_lib.classroom.lesson import list_languages, list_lessons, prepare_lessons
 from mha_lib.classroom.lesson.chinese import to_traditional
-from mha_lib.classroom.lesson.language import words_in
 from mha_lib.classroom.lesson.made import made_language
 from mha_lib.classroom.lesson.prepare import converted_code
 
@@ -105,7 +104,6 @@ def test_lessons_are_made_when_a_command_says_so(course):
     assert ["".join(cell["source"]) for cell in notebook["cells"]] == ["# 注意力頭 `三万`", TRADITIONAL]
     assert notebook["cells"][0]["metadata"]["choices"] == ["查詢", "3"]
     assert (lesson.parent / "course.css").read_text() == "b {}"
-    assert json.loads((lesson.parent / "words.json").read_text()) == words_in("zh-Hant")
 
     (lesson.parent / "old.ipynb").write_text("{}")
     lesson.write_text("damaged")

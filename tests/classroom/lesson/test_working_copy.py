@@ -50,17 +50,13 @@ def work(root):
     return make_working_copy(root, "en")[0]
 
 
-def test_first_use_copies_every_file_but_those_for_authors_and_for_students_those_for_decks(root):
+def test_first_use_copies_every_file_but_those_for_authors_and_those_that_the_copies_carry(root):
     for name in ("glossary.json", "taiwan.json", "course.json", "numbers.csv"):
         (root / "notebooks/en" / name).write_text("{}")
     lessons = {"01_one.ipynb", "03_three.ipynb", "numbers.csv"}
-    settings = {"course.css", "course.json"}
-    for (work, messages), wanted in (
-        (make_working_copy(root, "en"), lessons),
-        (present(root), lessons | settings),
-    ):
+    for work, messages in (make_working_copy(root, "en"), present(root)):
         assert messages == []
-        assert {file.name for file in work.glob("[!.]*")} == wanted
+        assert {file.name for file in work.glob("[!.]*")} == lessons
 
 
 OPENED = {"jp-MarkdownHeadingCollapsed": False, "jupyter": {"source_hidden": True}}

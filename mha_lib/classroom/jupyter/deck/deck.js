@@ -1,10 +1,9 @@
 // The deck of an instructor: keys that run cells, a line at the foot, a window with the notes. Each part has a
 // file of its own; this one puts them together.
 
-import { filesOf } from "../shared/course.js";
 import { identityOf } from "../shared/grammar.js";
 import { markKept } from "../shared/kept.js";
-import { isTrusted, lineOfWithheld, unfoldCode } from "../shared/withheld.js";
+import { carriedBy, isTrusted, lineOfWithheld, unfoldCode } from "../shared/withheld.js";
 import { readWords } from "../shared/words.js";
 import { drawErrors, hideTraceback } from "./errors.js";
 import { Fit } from "./fit.js";
@@ -39,23 +38,23 @@ export default async function prepareDeck(app, load) {
   stopCommands();
   const { content: lesson } = await contents.get(notebookPath);
   const identity = identityOf(lesson);
-  const files = isTrusted(lesson) ? await filesOf(identity, notebookPath, contents) : {};
+  const carried = carriedBy(lesson);
   const [{ words, notice }] = await Promise.all([
-    readWords(identity?.language, files),
-    adoptStyles(files["course.css"]),
+    readWords(identity?.language, carried.words),
+    adoptStyles(carried.style),
   ]);
   await drawErrors({ app, load, words: words.deck });
   const { Dialog } = await load("@jupyterlab/apputils");
   const isOwnCopy = isTrusted(lesson) && identity?.kind === "deck"; // it was made for the deck alone
   const open = () => {
-    openDeck({ app, load, Dialog, isOwnCopy, files, words, notice });
+    openDeck({ app, load, Dialog, isOwnCopy, carried, words, notice });
     const { currentWidget: panel } = app.shell;
     panel.node.append(lineOfWithheld({ app, load, panel, words: words.withheld }) ?? "");
   };
   document.addEventListener("ready", open, { once: true }); // Reveal's event
 }
 
-function openDeck({ app, load, Dialog, isOwnCopy, files, words: inAll, notice }) {
+function openDeck({ app, load, Dialog, isOwnCopy, carried, words: inAll, notice }) {
   const { deck: words } = inAll;
   const panel = app.shell.currentWidget;
   const notebook = panel.content;
@@ -64,7 +63,7 @@ function openDeck({ app, load, Dialog, isOwnCopy, files, words: inAll, notice })
   markOutputs(notebook);
   markSteps(notebook);
   keepRendered(notebook);
-  showHandouts(files, words);
+  showHandouts(carried.handouts, words);
   const execute = (command) => app.commands.execute(`RISE:${command}`);
   const passKey = (event) => notebook.node.dispatchEvent(new KeyboardEvent("keydown", event));
   const foot = new Foot(panel, words);

@@ -1,12 +1,11 @@
 // The seat of a student: what JupyterLab gets for a lesson. Each part has a file of its own; this one puts them
 // together. A notebook is a lesson if it says so and is trusted, also when it was renamed, copied or moved.
-import { filesOf } from "../shared/course.js";
 import { addSlider } from "../shared/figures.js";
 import { identityOf } from "../shared/grammar.js";
 import { passKernelNames } from "../shared/jupyterlab.js";
 import { markKept } from "../shared/kept.js";
 import { queueSaves } from "../shared/saves.js";
-import { isTrusted, lineOfWithheld, unfoldCode } from "../shared/withheld.js";
+import { carriedBy, lineOfWithheld, unfoldCode } from "../shared/withheld.js";
 import { readWords } from "../shared/words.js";
 import { addCommands } from "./commands.js";
 import { explainOutputs } from "./explain.js";
@@ -28,17 +27,14 @@ export default async function prepareSeat(app, load) {
     await context.ready;
     if (panel.isDisposed) return;
     const identity = identityOf(notebook.model);
-    const { contents } = app.serviceManager;
-    const isLesson = identity && isTrusted(notebook.model);
-    const files = isLesson ? await filesOf(identity, context.localPath, contents) : {};
-    const { words } = await readWords(identity?.language, files, notebook.node);
+    const { words } = await readWords(identity?.language, carriedBy(notebook.model).words, notebook.node);
     const line = lineOfWithheld({ app, load, panel, words: words.withheld });
     if (line) {
       const { Widget } = await load("@lumino/widgets");
       panel.contentHeader.addWidget(new Widget({ node: line }));
       unfoldCode(notebook);
     }
-    if (!isLesson) return;
+    if (!identity || line) return;
     queueSaves(context);
     const original = new Original(notebook.model);
     const setup = new Setup({ load, panel, words, original });

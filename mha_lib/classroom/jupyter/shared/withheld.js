@@ -1,5 +1,5 @@
 // A notebook that nobody has trusted: the server withholds what would run in the page, such as stored widgets, and says
-// so in the notebook (settings/jupyter_server_config.py). The page takes nothing from the files beside such a notebook,
+// so in the notebook (settings/jupyter_server_config.py). The page takes neither words nor styles from such a notebook,
 // and lets what its metadata says decide nothing that runs. A line above it tells of that; its button trusts the
 // notebook, and loads the page again.
 import { metadataOf } from "./grammar.js";
@@ -9,6 +9,9 @@ const WITHHELD = "mha_withheld"; // in the notebook's metadata, also where nothi
 
 /** Whether somebody has trusted a notebook, given as its model or its JSON. */
 export const isTrusted = (notebook) => !metadataOf(notebook, WITHHELD);
+
+/** What a copy carries for its page: {words, style, handouts} (lesson/carried.py); nothing of an untrusted notebook. */
+export const carriedBy = (notebook) => (isTrusted(notebook) && metadataOf(notebook, "mha_page")) || {};
 
 /** Show all code of a notebook: what is folded would run unseen. The file keeps what it folds. */
 export function unfoldCode({ widgets }) {

@@ -1,19 +1,18 @@
 // Reads the words of the deck from words/<language>/interface.json. The lesson says its language, by the same rules as
 // in language.py: zh-CN finds zh, a sentence that a language lacks is said in English, and so is everything in a
-// language without words. A program makes the words in traditional Chinese, and lays them beside the lesson.
+// language without words. Words that a program makes, as those in traditional Chinese, a copy carries itself.
 
 const ENGLISH = "en";
-const MADE = "words.json"; // beside the lesson
 const TAG = /^[a-z]{2,8}(-[a-z\d]{1,8})*$/i; // such as zh, zh-CN, zh-Hant
 
 /**
- * The words of a language by who says them, and a notice where it has none. `files` lie beside the lesson, and `node`
- * holds it on the page: its language is set.
+ * The words of a language by who says them, and a notice where it has none. `carried` are those that the lesson carries,
+ * and `node` holds it on the page: its language is set.
  */
-export async function readWords(language = ENGLISH, files = {}, node = document.documentElement) {
+export async function readWords(language = ENGLISH, carried = null, node = document.documentElement) {
   const english = await readFile(wordsIn(ENGLISH));
   if (language === ENGLISH) return { words: english };
-  const words = files[MADE] ? await readFile(files[MADE]) : await readNearest(language);
+  const words = carried ?? (await readNearest(language));
   if (!words) return { words: english, notice: fill(english.language.unknown, { language }) };
   node.lang = language;
   return { words: filledUp(words, english) };
