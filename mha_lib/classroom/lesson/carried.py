@@ -50,8 +50,7 @@ def furnish_page(notebook: Any, lessons: Path) -> None:
     That is the text of ``course.css``, the address of the handouts, which ``course.json`` names, with its QR
     code, and the page's words where their language is made from another: a page can't convert.
     """
-    page: dict[str, Any] = {}
-    notebook["metadata"][PAGE] = page
+    metadata, page = notebook["metadata"], dict[str, Any]()
     identity, style = identity_of(notebook), lessons / STYLE
     if identity and made_language(identity.language):
         words = words_in(identity.language)
@@ -63,3 +62,4 @@ def furnish_page(notebook: Any, lessons: Path) -> None:
 
         code = segno.make(address, micro=False).svg_data_uri(scale=8, light="white")
         page["handouts"] = {"address": address, "code": code}
+    metadata[PAGE] = page
