@@ -48,7 +48,10 @@ class Traps:
         return f"open({str(self.folder / name)!r}, 'w').close()"
 
     def sprung(self) -> set[str]:
-        return {path.strip("/") for path in self.asked} | {mark.name for mark in self.folder.iterdir()}
+        """Names of the ways in that worked; "last" is what a test itself asks for."""
+        return {path.strip("/") for path in self.asked if path != "/last"} | {
+            mark.name for mark in self.folder.iterdir()
+        }
 
 
 @contextmanager
@@ -107,6 +110,8 @@ DEFENCES = [
     Defence("trust", TRUST, "!metadataOf(notebook, WITHHELD)", "true", ("folded.ipynb", "lab")),
     Defence("trust-step", TRUST, "!metadataOf(notebook, WITHHELD)", "true", ("step.ipynb", "lab")),
     Defence("carried", TRUST, "isTrusted(notebook) && m", "m", ("command.ipynb", "rise")),
+    Defence("code", TRUST, "cell.inputHidden = false;", "", ("folded.ipynb", "lab")),
+    Defence("headings", TRUST, "cell.headingCollapsed = false;", "", ("folded.ipynb", "lab")),
     Defence("commands", DECK, "!== LINK", "=== LINK", ("command.ipynb", "rise")),
     Defence("styles", DECK, "if (!/id=", "if (/id=", ("command.ipynb", "rise")),
     Defence("files", "settings/labconfig/page_config.json", "true", "false", ("plot.vg", "lab")),
@@ -114,11 +119,18 @@ DEFENCES = [
 
 
 def notebook(*cells: NotebookNode, **metadata: object) -> NotebookNode:
-    """A student's copy of a lesson: a heading and these cells, each on its slide."""
+    """A student's copy of a lesson: a heading, these cells, and a place to write, each on its slide."""
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     identity = {"lesson": "03_multi_head_attention", "language": "en", "kind": "student"}
     common = {"kernelspec": kernel, "mha": identity, "rise": {"theme": "white"}}
-    made: NotebookNode = new_notebook(cells=[new_markdown_cell("# Anna's homework"), *cells])
+    made: NotebookNode = new_notebook(
+        cells=[
+            new_markdown_cell("# Anna's homework"),
+            *cells,
+            new_markdown_cell("## Notes"),
+            new_code_cell("#"),
+        ]
+    )
     made.metadata.update(common | metadata)
     for cell in made.cells:
         cell.metadata.setdefault("slideshow", {"slide_type": "slide"})
@@ -213,13 +225,14 @@ def unseen(source: str, name: str, *tags: str) -> NotebookNode:
 
 @hostile
 def folded(traps: Traps) -> NotebookNode:
-    """Code that no reader sees, below text on which a key is pressed, and below a guess."""
+    """Code that no reader sees, below text on which a key is pressed, a guess, and a folded heading."""
     asks = new_markdown_cell("Guess!", metadata={"tags": ["guess"]})
     more = new_markdown_cell("## More", metadata={"jp-MarkdownHeadingCollapsed": True})
     along = unseen(traps.python("along"), "along")
     text, below = new_markdown_cell("I think that heads differ."), new_code_cell(traps.python("below"))
     below.metadata = {"slideshow": {"slide_type": "skip"}}
-    return notebook(text, along, asks, unseen(traps.python("shown"), "shown"), more, below)
+    hidden = new_markdown_cell("The reader sees this if the heading is unfolded.")
+    return notebook(text, along, asks, unseen(traps.python("shown"), "shown"), more, hidden, below)
 
 
 @hostile
@@ -264,8 +277,8 @@ def lay(place: Path, traps: Traps, names: Iterator[str] | None = None) -> None:
         nbformat.write(HOSTILE[name](traps), place / f"{name}.ipynb")
     for name in {*IMPORTED.split(), *sys.stdlib_module_names}:
         (place / f"{name}.py").write_text(traps.python(f"import-{name}"))
-    settings = ("ipython_config", "ipython_kernel_config", "jupyter_config", "jupyter_server_config")
-    settings += ("jupyter_lab_config", "jupyter_notebook_config")
+    jupyter = [f"jupyter_{name}config" for name in ("", "server_", "lab_", "notebook_")]
+    settings = ["ipython_config", "ipython_kernel_config", *jupyter]
     beside = {f"{name}.py": traps.python(name) for name in settings}
     beside |= {f".ipython/profile_default/{name}.py": traps.python(f"profile-{name}") for name in settings}
     beside |= {f"profile_default/{name}.py": traps.python(f"profile-here-{name}") for name in settings}

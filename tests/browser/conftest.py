@@ -144,6 +144,18 @@ def start_server(
     return start(server, home, python, **own), server
 
 
+def end(*processes: subprocess.Popen[bytes]) -> None:
+    """End servers, at the same time."""
+    for process in processes:
+        process.terminate()
+    for process in processes:
+        try:
+            process.wait(PATIENCE / 1000)
+        except subprocess.TimeoutExpired:  # its kernels are slow to end, and nothing here waits for them
+            process.kill()
+            process.wait()
+
+
 Serve = Callable[..., JupyterServer]
 
 
@@ -159,14 +171,7 @@ def serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
         return server
 
     yield serve
-    for process in processes:
-        process.terminate()
-    for process in processes:
-        try:
-            process.wait(PATIENCE / 1000)
-        except subprocess.TimeoutExpired:  # its kernels are slow to end, and nothing here waits for them
-            process.kill()
-            process.wait()
+    end(*processes)
 
 
 @pytest.fixture(scope="session")
