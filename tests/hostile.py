@@ -228,8 +228,7 @@ def folded(traps: Traps) -> NotebookNode:
     along = unseen(traps.python("along"), "along")
     text, below = new_markdown_cell("I think that heads differ."), new_code_cell(traps.python("below"))
     below.metadata = {"slideshow": {"slide_type": "skip"}}
-    hidden = new_markdown_cell("The reader sees this if the heading is unfolded.")
-    return notebook(text, along, asks, unseen(traps.python("shown"), "shown"), more, hidden, below)
+    return notebook(text, along, asks, unseen(traps.python("shown"), "shown"), more, below)
 
 
 @hostile
