@@ -107,7 +107,6 @@ DEFENCES = [
     Defence("trust", TRUST, "!metadataOf(notebook, WITHHELD)", "true", ("folded.ipynb", "lab")),
     Defence("trust-step", TRUST, "!metadataOf(notebook, WITHHELD)", "true", ("step.ipynb", "lab")),
     Defence("code", TRUST, "cell.inputHidden = false;", "", ("folded.ipynb", "lab")),
-    Defence("headings", TRUST, "cell.headingCollapsed = false;", "", ("folded.ipynb", "lab")),
     Defence("course", "deck/deck.js", "isTrusted(lesson) ? a", "true ? a", ("command.ipynb", "rise")),
     Defence("commands", DECK, "!== LINK", "=== LINK", ("command.ipynb", "rise")),
     Defence("styles", DECK, "if (!/id=", "if (/id=", ("command.ipynb", "rise")),

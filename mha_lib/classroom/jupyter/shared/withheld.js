@@ -10,12 +10,14 @@ const WITHHELD = "mha_withheld"; // in the notebook's metadata, also where nothi
 /** Whether somebody has trusted a notebook, given as its model or its JSON. */
 export const isTrusted = (notebook) => !metadataOf(notebook, WITHHELD);
 
-/** Show all code of a notebook: what is folded, or lies below a folded heading, would run unseen. */
+/**
+ * Show all code of a notebook: what is folded would run unseen. The file keeps what it folds. JupyterLab unfolds a
+ * heading itself when a cell below it becomes the active one.
+ */
 export function unfoldCode({ widgets }) {
   for (const cell of widgets) {
-    cell.syncCollapse = false; // the file keeps which cells it folds, though not which headings
+    cell.syncCollapse = false;
     cell.inputHidden = false;
-    cell.headingCollapsed = false;
   }
 }
 
