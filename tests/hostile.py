@@ -111,7 +111,6 @@ DEFENCES = [
     Defence("trust-step", TRUST, "!metadataOf(notebook, WITHHELD)", "true", ("step.ipynb", "lab")),
     Defence("carried", TRUST, "isTrusted(notebook) && m", "m", ("command.ipynb", "rise")),
     Defence("code", TRUST, "cell.inputHidden = false;", "", ("folded.ipynb", "lab")),
-    Defence("headings", TRUST, "cell.headingCollapsed = false;", "", ("folded.ipynb", "lab")),
     Defence("commands", DECK, "!== LINK", "=== LINK", ("command.ipynb", "rise")),
     Defence("styles", DECK, "if (!/id=", "if (/id=", ("command.ipynb", "rise")),
     Defence("files", "settings/labconfig/page_config.json", "true", "false", ("plot.vg", "lab")),
@@ -231,8 +230,7 @@ def folded(traps: Traps) -> NotebookNode:
     along = unseen(traps.python("along"), "along")
     text, below = new_markdown_cell("I think that heads differ."), new_code_cell(traps.python("below"))
     below.metadata = {"slideshow": {"slide_type": "skip"}}
-    hidden = new_markdown_cell("The reader sees this if the heading is unfolded.")
-    return notebook(text, along, asks, unseen(traps.python("shown"), "shown"), more, hidden, below)
+    return notebook(text, along, asks, unseen(traps.python("shown"), "shown"), more, below)
 
 
 @hostile

@@ -24,6 +24,7 @@ COURSE = "mha-lib"
 EXTRA = "classroom"
 SPACE = 1.0  # GB for what the lessons train and write
 PATIENCE = 5.0  # seconds in which this machine has to answer itself
+MODULES = {"ipython": "IPython"}  # of a package whose module has another name
 
 
 def examine(root: Path, lesson: Path, language: str) -> int:
@@ -61,7 +62,7 @@ def check_packages(*_: Path) -> str:
             raise CourseError("not_installed", name=wanted.name) from None
         if not wanted.specifier.contains(version, prereleases=True):
             raise CourseError("other_version", name=wanted.name, found=version, wanted=wanted.specifier)
-        importlib.import_module(wanted.name.replace("-", "_"))
+        importlib.import_module(MODULES.get(wanted.name, wanted.name.replace("-", "_")))
         found[wanted.name] = version
     return ", ".join(f"{name} {found[name]}" for name in ("torch", "jupyterlab"))
 

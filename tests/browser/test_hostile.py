@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import chdir, contextmanager
@@ -78,9 +79,11 @@ def open_file(page: Page, server: JupyterServer, name: str, view: str, traps: ho
 
 
 def rests(server: JupyterServer) -> bool:
-    with urllib.request.urlopen(f"{server.url}/api/kernels?token={server.token}") as answer:
-        states = {kernel["execution_state"] for kernel in json.load(answer)}
-    return states == {"idle"}
+    try:
+        with urllib.request.urlopen(f"{server.url}/api/kernels?token={server.token}") as answer:
+            return {kernel["execution_state"] for kernel in json.load(answer)} == {"idle"}
+    except urllib.error.HTTPError:  # Jupyter cannot list a kernel that is just being made
+        return False
 
 
 def read(page: Page, view: str) -> None:

@@ -19,14 +19,14 @@ def traps(tmp_path):
 
 
 def lay_as_lessons(place, traps):
-    """The hostile files as lessons: as they are, and with empty cells, whose stored outputs stay."""
+    """The hostile files as lessons whose cells are empty, for the commands run code; stored outputs stay."""
     place.parent.mkdir(parents=True)
     hostile.lay(place, traps)
     for file in sorted(place.glob("*.ipynb")):
         notebook = nbformat.read(file, 4)
         for cell in notebook.cells:
             cell.source = cell.source if cell.cell_type == "markdown" else ""
-        nbformat.write(notebook, file.with_stem(f"{file.stem}-stored"))
+        nbformat.write(notebook, file)
     return sorted(place.glob("*.ipynb"))
 
 

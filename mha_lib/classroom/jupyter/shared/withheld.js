@@ -13,12 +13,14 @@ export const isTrusted = (notebook) => !metadataOf(notebook, WITHHELD);
 /** What a copy carries for its page: {words, style, handouts} (lesson/carried.py); nothing of an untrusted notebook. */
 export const carriedBy = (notebook) => (isTrusted(notebook) && metadataOf(notebook, "mha_page")) || {};
 
-/** Show all code of a notebook: what is folded, or lies below a folded heading, would run unseen. */
+/**
+ * Show all code of a notebook: what is folded would run unseen. The file keeps what it folds. JupyterLab unfolds a
+ * heading itself when a cell below it becomes the active one.
+ */
 export function unfoldCode({ widgets }) {
   for (const cell of widgets) {
-    cell.syncCollapse = false; // the file keeps which cells it folds, though not which headings
+    cell.syncCollapse = false;
     cell.inputHidden = false;
-    cell.headingCollapsed = false;
   }
 }
 
