@@ -9,7 +9,7 @@ import torch
 from playwright.sync_api import Page
 from torch import Tensor, nn
 
-from mha_lib.classroom.pages.handout.page import POLICY
+from mha_lib.classroom.pages.handout.handout_page import POLICY
 from tests.browser.waiting import answer_of
 from torch_in_page import INTERPRETER, PageFunction, PageProgram
 

@@ -7,7 +7,7 @@ import pytest
 
 from mha_lib.classroom.lesson import CourseError
 from mha_lib.classroom.pages.handout import HandoutExporter, write_handouts
-from mha_lib.classroom.pages.site import build
+from mha_lib.classroom.pages.site import whole_site
 from mha_lib.classroom.students import write_overview
 from tests import hostile
 
@@ -34,10 +34,10 @@ def lay_as_lessons(place, traps):
 def test_handouts_overview_and_site_of_hostile_files_run_nothing(page, traps, tmp_path, monkeypatch):
     lessons = lay_as_lessons(tmp_path / "notebooks" / "en", traps)
     monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path))  # where no signatures are
-    monkeypatch.setattr(build, "can_print", lambda _: False)  # slides are the deck of a server
+    monkeypatch.setattr(whole_site, "can_print", lambda _: False)  # slides are the deck of a server
     with ThreadPoolExecutor(1) as own_loop:  # Playwright has the loop of this thread
         assert own_loop.submit(write_handouts, tmp_path, lessons).result() == 0
-        assert own_loop.submit(build.write_site, tmp_path, [lessons], "en").result() == 0
+        assert own_loop.submit(whole_site.write_site, tmp_path, [lessons], "en").result() == 0
     with pytest.raises(CourseError, match="holds no reports"):
         write_overview(tmp_path, lessons[0].parent, lessons, with_names=True)
     for lesson in lessons:

@@ -10,7 +10,7 @@ from threading import Thread
 import pytest
 from playwright.sync_api import Page, expect
 
-from mha_lib.classroom.pages.site import build
+from mha_lib.classroom.pages.site import whole_site
 from tests.browser.pages import expect_accessible, new_page
 from tests.classroom.pages.site.course import small_course
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.ci
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("course")
-    assert build.write_site(root, small_course(root), "en") == 0
+    assert whole_site.write_site(root, small_course(root), "en") == 0
     return root / "build" / "site"
 
 

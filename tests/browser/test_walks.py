@@ -13,8 +13,8 @@ import pytest
 from mha_lib.classroom.lesson import language_in
 from mha_lib.classroom.lesson.reading import read_lesson
 from mha_lib.classroom.pages.build import Build
-from mha_lib.classroom.pages.handout.build import address_of_run, page_of, run_lessons
-from mha_lib.classroom.pages.site import build
+from mha_lib.classroom.pages.handout.handouts import address_of_run, page_of, run_lessons
+from mha_lib.classroom.pages.site import whole_site
 from mha_lib.classroom.pages.sources import is_current
 from tests.browser.pages import ENGINES, ChromiumTab, expect_accessible, tab_in
 from tests.classroom.pages.site.course import small_course
@@ -113,7 +113,7 @@ def site(tmp_path_factory):
     root = tmp_path_factory.mktemp("site")
     for language in ("en", "zh"):
         shutil.copytree(ROOT / "docs" / language, root / "docs" / language)
-    assert build.write_site(root, small_course(root), "en") == 0
+    assert whole_site.write_site(root, small_course(root), "en") == 0
     for page in (root / "build" / "site").rglob("*.html"):
         page.write_text(with_walk(page.read_text(encoding="utf-8")), encoding="utf-8")
     return root / "build" / "site"

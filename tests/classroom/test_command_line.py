@@ -148,7 +148,7 @@ ROOT = Path(__file__).parents[2]
 def test_a_course_that_cannot_be_written_to_is_one_line(
     served, tmp_path, capsys, monkeypatch, command, folder
 ):
-    monkeypatch.setattr("mha_lib.classroom.pages.slides.build.require_browser", lambda: "a browser")
+    monkeypatch.setattr("mha_lib.classroom.pages.slides.pdf_decks.require_browser", lambda: "a browser")
     (tmp_path / folder).write_text("a file where a folder must be")
     assert command_line.main([command]) == 2
     line = last_line(capsys)

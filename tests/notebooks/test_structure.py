@@ -20,8 +20,8 @@ from mha_lib.classroom.lesson.slides import (
 )
 from mha_lib.classroom.lesson.translations import out_of_step
 from mha_lib.classroom.lesson.working_copy import FOLDED, prepare_for_students
+from mha_lib.classroom.pages.handout.handout_page import HandoutPage
 from mha_lib.classroom.pages.handout.notebook import STUDENT
-from mha_lib.classroom.pages.handout.page import HandoutPage
 from offline_notebook import among
 from tests.lessons import ENGLISH, MADE, TRANSLATED, english_of, name_of
 

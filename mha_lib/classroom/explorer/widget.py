@@ -29,11 +29,12 @@ PARTS = (
     "elements",
     "words",
     "layout",
-    "arrange",
+    "grid",
     "inputs",
     "paint",
-    "keyboard",
-    "page",
+    "own_keys",
+    "in_page",
+    "pointing",
     "view",
 )  # in this order
 # The look is set on the explorer alone: it must not replace colours of the page around it.

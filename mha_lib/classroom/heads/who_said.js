@@ -1,7 +1,7 @@
 // The widget of who_said.py: a worker takes one step of the model for each token of the text, and the page shows
 // the text, the shares of all parts in the chosen token, and where a head has looked for it.
 import { fill, make } from "../explorer/view/elements.js";
-import { hideOwnKeys, isOwnKey, leave } from "../explorer/view/keyboard.js";
+import { hideOwnKeys, isOwnKey, leave } from "../explorer/view/own_keys.js";
 
 const HOTTEST = 1.5;
 const UNSEEN = 2; // rows before the first token, as in who_said.py

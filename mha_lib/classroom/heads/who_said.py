@@ -20,7 +20,7 @@ from mha_lib.classroom.lesson.language import words_here
 from torch_in_page import PageFunction, PageProgram, export_for_page
 
 HERE = Path(__file__)
-SCRIPTS = [FOLDER / "elements.js", FOLDER / "keyboard.js", HERE.with_suffix(".js")]
+SCRIPTS = [FOLDER / "elements.js", FOLDER / "own_keys.js", HERE.with_suffix(".js")]
 IN_WORKER = "export default (inputs, { programs }) => programs.step.run(inputs);"
 UNSEEN = 2  # rows of ``past`` that no query sees
 HOTTEST = 1.5  # the end of the slider

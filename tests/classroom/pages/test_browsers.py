@@ -8,7 +8,7 @@ from mha_lib.classroom.explorer import Explorer
 from mha_lib.classroom.explorer.typed_text import SCRIPTS as TYPED_TEXT
 from mha_lib.classroom.heads.who_said import WhoSaid
 from mha_lib.classroom.pages import page
-from mha_lib.classroom.pages.handout.page import SCRIPTS, STYLES
+from mha_lib.classroom.pages.handout.handout_page import SCRIPTS, STYLES
 from mha_lib.classroom.pages.site.pages import FRONT_STYLES
 from mha_lib.classroom.translator.typed_number import SCRIPTS as TYPED_NUMBER
 from torch_in_page import INTERPRETER

@@ -1,7 +1,8 @@
 // Paints the picture, on the screen and for the saved file.
-import { arrange, fit, fontOf, shortTitle } from "./arrange.js";
+
 import { indexOf, isForbidden, numbersTo, SIGN_BIT, weightOf } from "./decode.js";
 import { fill, make } from "./elements.js";
+import { arrange, fit, fontOf, shortTitle } from "./grid.js";
 import { labelOf, sayMeasures, sayTitle, sayValue, sayWeight } from "./words.js";
 
 const VIRIDIS = [

@@ -1,11 +1,13 @@
 // The page around the picture: it shows the widget's traits, and answers pointer and keys.
-import { arrange, widestOf } from "./arrange.js";
+
 import { choose, clamp, isSame, numbersTo, unpack } from "./decode.js";
 import { fill, make } from "./elements.js";
+import { arrange, widestOf } from "./grid.js";
+import { askInPage } from "./in_page.js";
 import { makeInput } from "./inputs.js";
-import { hideOwnKeys, isOwnKey, leave } from "./keyboard.js";
-import { askInPage } from "./page.js";
+import { hideOwnKeys } from "./own_keys.js";
 import { paint, readLook, savePicture } from "./paint.js";
+import { answerKeys, answerPointer } from "./pointing.js";
 import { sayCall, sayCell, sayOverviewHead, sayPicture, sayTitle, sayWay, wordsFor } from "./words.js";
 
 const KEPT_WEIGHTS = 2 ** 24; // in answers
@@ -14,7 +16,6 @@ const SLIDERS = ["9em", "6em"]; // their widths
 const NO_LABELS = [];
 const LEAST_FRAME = 34; // em, for the legend and the status
 const DESCRIBE_AFTER = 150; // milliseconds without a move
-const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
 class ExplorerView {
   constructor(model) {
@@ -35,8 +36,8 @@ class ExplorerView {
     this.pointed = null; // the cell under the pointer, or the one that was tapped
     this.pointer = ""; // mouse, pen or touch; "" after a key was pressed
     this.makeElements();
-    this.answerPointer();
-    this.answerKeys();
+    answerPointer(this);
+    answerKeys(this);
   }
 
   makeElements() {
@@ -312,76 +313,7 @@ class ExplorerView {
     savePicture(this.drawing, caption, readLook(this.root, "light"));
   }
 
-  // -- pointer and keys
-
-  /** A mouse shows the cell below it, and a click enlarges the head. A finger hides the cell below it: the
-   * first tap shows the cell and keeps it, the second tap enlarges. */
-  answerPointer() {
-    const { overlay, root } = this;
-    const isTouch = ({ pointerType }) => pointerType === "touch";
-    const follow = (event) => isTouch(event) || this.aim(this.cellUnder(event));
-    overlay.onpointerdown = follow;
-    overlay.onpointermove = follow;
-    overlay.onpointerout = (event) => isTouch(event) || this.aim(null);
-    overlay.onclick = (event) => this.answerClick(this.cellUnder(event));
-    const note = ({ pointerType }) => Object.assign(this, { pointer: pointerType });
-    root.addEventListener("pointerdown", note, true);
-  }
-
-  answerClick(cell) {
-    const { pointed, drawing } = this;
-    if (drawing.overview) return this.openHead(cell.head);
-    const isNear = (axis, size) => Math.abs(cell[axis] - pointed[axis]) * size <= drawing.em;
-    const isAgain =
-      pointed?.head === cell.head && isNear("query", drawing.cellHeight) && isNear("key", drawing.cellWidth);
-    if (this.pointer === "touch" && !isAgain) this.aim(cell);
-    else this.toggle(cell.head);
-  }
-
-  answerKeys() {
-    const { overlay, root } = this;
-    overlay.onkeydown = (event) => this.answerKey(event);
-    root.onkeydown = (event) => {
-      this.pointer = "";
-      if (event.key === "Escape") this.answerEscape(event);
-      else if (isOwnKey(event)) event.stopPropagation(); // it must not turn the slide
-    };
-  }
-
-  answerKey(event) {
-    const head = Number(event.target.dataset.head);
-    const isToEnlarge = ["Enter", " "].includes(event.key) && isOwnKey(event);
-    if (isToEnlarge) this.toggle(head);
-    const step = STEPS[event.key];
-    if (isToEnlarge || step) event.preventDefault(); // it must not scroll
-    if (!step) return;
-    const [down, right] = step;
-    const { overview, across, heads } = this.drawing;
-    if (overview) {
-      const index = heads.indexOf(head) + down * across + right;
-      return this.overlay.children[index]?.focus();
-    }
-    const { query, key } = this.pointed?.head === head ? this.pointed : { query: -1, key: -1 };
-    this.aim(this.nearestCell(head, query + down, key + right));
-  }
-
-  /** Return to all heads; if all are on show already, leave, and let the page have the key too. */
-  answerEscape(event) {
-    if (!this.canGoBack()) return leave(this.root);
-    event.stopPropagation();
-    this.goBack();
-  }
-
-  cellUnder({ target, offsetX, offsetY }) {
-    const { cellWidth, cellHeight } = this.drawing;
-    return this.nearestCell(Number(target.dataset.head), offsetY / cellHeight, offsetX / cellWidth);
-  }
-
-  nearestCell(head, row, column) {
-    const query = clamp(Math.floor(row), 0, this.drawing.queries - 1);
-    const key = clamp(Math.floor(column), 0, this.drawing.keys - 1);
-    return { head, query, key };
-  }
+  // -- what pointer and keys ask for (pointing.js)
 
   aim(cell) {
     this.pointed = cell;

@@ -1,31 +1,29 @@
 // The deck of an instructor: keys that run cells, a line at the foot, a window with the notes. Each part has a
 // file of its own; this one puts them together.
 
+import { markKept } from "../shared/earlier_outputs.js";
 import { identityOf } from "../shared/grammar.js";
-import { markKept } from "../shared/kept.js";
+import { queueSaves } from "../shared/saves.js";
 import { carriedBy, isTrusted, lineOfWithheld, unfoldCode } from "../shared/withheld.js";
-import { readWords } from "../shared/words.js";
+import { fill, readWords } from "../shared/words.js";
 import { drawErrors, hideTraceback } from "./errors.js";
 import { Fit } from "./fit.js";
 import { hideCode } from "./fold.js";
 import { Foot } from "./foot.js";
 import { markOutputs } from "./guess.js";
-import { showHandouts } from "./handouts.js";
-import { listKeys } from "./help.js";
 import { answerDialogs, dropStyles, keepRendered, prepareNotebooks, stopCommands } from "./jupyterlab.js";
 import { listenToKeys } from "./keyboard.js";
-import { keysOf } from "./keys.js";
+import { keysOf, listKeys } from "./keys.js";
 import { markSteps } from "./lines.js";
 import { layOut } from "./paper.js";
 import { followAddress, markPlaces, typedNumber } from "./places.js";
 import { pointersOf } from "./pointer.js";
 import { DeckRunner } from "./runs.js";
-import { queueDeckSaves } from "./saves.js";
 import { followSlides } from "./selection.js";
 import { showBusy } from "./signs.js";
 import { Sorter } from "./sorter.js";
 import { Speaker } from "./speaker.js";
-import { onTurn, shownSection } from "./stage.js";
+import { onTurn, sections, shownSection } from "./stage.js";
 import { adoptStyles } from "./styles.js";
 import { takeOver } from "./turn.js";
 
@@ -128,4 +126,30 @@ function followDeck({ foot, speaker }) {
   };
   onTurn(arrive);
   arrive();
+}
+
+/** Queue the saves; the foot says that one has failed, and that the next has not. */
+function queueDeckSaves(context, { foot, words }) {
+  let hasFailed = false;
+  queueSaves(context, (error) => {
+    if (error) foot.say(sayFailure(error, words), "failed");
+    else if (hasFailed) foot.say(words.saved, "done");
+    hasFailed = Boolean(error);
+  });
+}
+
+function sayFailure({ name, message, response }, words) {
+  if (name === "ModalCancelError") return words.file_kept;
+  return response?.status === 403 ? words.login_over : fill(words.not_saved, { reason: message });
+}
+
+/** Show on the title slide where the class finds its handouts, with the QR code, if the copy carries them. */
+function showHandouts(handouts, words) {
+  if (!handouts) return;
+  const figure = Object.assign(document.createElement("figure"), { id: "deck-handouts" });
+  const textContent = handouts.address.replace(/^https?:\/\/|\/$/g, "");
+  const picture = { src: handouts.code, alt: words.handouts_code };
+  figure.append(Object.assign(document.createElement("img"), picture));
+  figure.append(Object.assign(document.createElement("figcaption"), { textContent }));
+  sections()[0].append(figure);
 }

@@ -4,7 +4,7 @@
 // write one.
 import { hasRole, identityOf, numberOf } from "../shared/grammar.js";
 import { fill } from "../shared/words.js";
-import { stepsOf } from "./steps.js";
+import { stepsOf } from "./lesson_steps.js";
 
 const ADDRESS = /^\d+(\.\d+){0,2}$/;
 const waiting = new Map(); // by the path of a notebook that is opening: the address to go to, and whether by a link

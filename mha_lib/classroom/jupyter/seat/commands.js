@@ -1,10 +1,10 @@
 // The student's commands: a button in the toolbar, the menus of a lesson and of a cell, JupyterLab's palette, and
 // Shift+Enter.
+import { fill } from "../shared/words.js";
 import { openHandout } from "./address.js";
 import { giveBack } from "./cell.js";
-import { startAfresh } from "./fresh.js";
-import { hasFolded, showFolded } from "./optional.js";
 
+const FOLDED = "jp-MarkdownHeadingCollapsed"; // in the metadata of a heading, as lesson/working_copy.py sets it
 const SET_UP = "mha-deck:set-up";
 const GIVE_BACK = "mha-deck:give-cell-back";
 const SHOW_OPTIONAL = "mha-deck:show-optional";
@@ -80,4 +80,33 @@ export async function addCommands({ app, load, seats }) {
     menu.open(left, bottom);
   }
   return { addButton, openMenu };
+}
+
+/** Whether optional parts are folded. JupyterLab opens one by a click, and where a search or an arrow leads into it. */
+const hasFolded = ({ cells }) => [...cells].some((cell) => cell.getMetadata(FOLDED));
+
+/** Show them once JupyterLab knows all headings: until the frame after that, it folds again what was opened. */
+async function showFolded({ load, panel: { content: notebook } }) {
+  const { NotebookActions } = await load("@jupyterlab/notebook");
+  await Promise.allSettled(notebook.widgets.map((cell) => cell.getHeadings()));
+  await new Promise(requestAnimationFrame);
+  NotebookActions.expandAllHeadings(notebook);
+}
+
+/** Begin a fresh lesson in the place of the student's, which stays beside it under the name of a copy. */
+async function startAfresh({ app, load, panel: { context }, words, original }) {
+  const { Dialog, Notification, showDialog } = await load("@jupyterlab/apputils");
+  if (!original.cells.length) return Notification.info(words.no_original, { autoClose: 5000 });
+  const buttons = [Dialog.cancelButton(), Dialog.okButton({ label: words.fresh_begin })];
+  const { button } = await showDialog({ title: words.fresh, body: words.fresh_sure, buttons });
+  if (!button.accept) return;
+  const { contents } = app.serviceManager;
+  await context.save();
+  const { name } = await contents.copy(context.path, context.path.replace(/\/?[^/]*$/, ""));
+  const { metadata, ...notebook } = context.model.toJSON();
+  const { widgets, ...kept } = metadata;
+  const content = { ...notebook, metadata: kept, cells: original.cells };
+  await contents.save(context.path, { type: "notebook", format: "json", content });
+  await context.revert();
+  Notification.success(fill(words.fresh_done, { name }), { autoClose: false });
 }

@@ -4,7 +4,7 @@
 import { checkedBy, hasRole } from "../shared/grammar.js";
 import { fill } from "../shared/words.js";
 import { addAddress } from "./address.js";
-import { progressOf, stepsOf } from "./steps.js";
+import { progressOf, stepsOf } from "./lesson_steps.js";
 
 const FILE = "progress.jsonl";
 const DELAY = 200; // ms, in which several changes are drawn at once

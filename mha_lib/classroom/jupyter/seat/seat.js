@@ -1,9 +1,10 @@
 // The seat of a student: what JupyterLab gets for a lesson. Each part has a file of its own; this one puts them
 // together. A notebook is a lesson if it says so and is trusted, also when it was renamed, copied or moved.
+
+import { markKept } from "../shared/earlier_outputs.js";
 import { addSlider } from "../shared/figures.js";
 import { identityOf } from "../shared/grammar.js";
 import { passKernelNames } from "../shared/jupyterlab.js";
-import { markKept } from "../shared/kept.js";
 import { queueSaves } from "../shared/saves.js";
 import { carriedBy, lineOfWithheld, unfoldCode } from "../shared/withheld.js";
 import { readWords } from "../shared/words.js";

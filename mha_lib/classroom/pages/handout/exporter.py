@@ -13,8 +13,8 @@ from traitlets.config.loader import PyFileConfigLoader
 from mha_lib.classroom.jupyter import SETTINGS
 from mha_lib.classroom.lesson.language import ENGLISH, words_in
 from mha_lib.classroom.lesson.reading import Lesson, checked
+from mha_lib.classroom.pages.handout.handout_page import HandoutPage
 from mha_lib.classroom.pages.handout.notebook import AUDIENCES, STUDENT
-from mha_lib.classroom.pages.handout.page import HandoutPage
 from offline_notebook import among
 
 WORDS = words_in(ENGLISH)["handout_exporter"]  # Jupyter shows them before it knows a notebook's language

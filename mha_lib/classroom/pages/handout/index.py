@@ -8,8 +8,8 @@ from mha_lib.classroom.lesson.files import write_whole
 from mha_lib.classroom.lesson.language import name_of_language, words_in
 from mha_lib.classroom.lesson.reading import read_lesson
 from mha_lib.classroom.pages import page
+from mha_lib.classroom.pages.handout.handout_page import STYLES
 from mha_lib.classroom.pages.handout.notebook import Description, address_of_page, describe
-from mha_lib.classroom.pages.handout.page import STYLES
 
 
 def write_index(root: Path, folder: Path, audience: str) -> Path:

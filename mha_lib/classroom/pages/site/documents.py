@@ -11,8 +11,8 @@ from nbformat.v4 import new_markdown_cell, new_notebook
 
 from mha_lib.classroom.lesson.reading import Lesson
 from mha_lib.classroom.pages.build import Build
+from mha_lib.classroom.pages.handout.handout_page import HandoutPage
 from mha_lib.classroom.pages.handout.notebook import STUDENT
-from mha_lib.classroom.pages.handout.page import HandoutPage
 from offline_notebook import AddressOf
 
 # A document begins with a link to itself in another language; on the site the bar has it.

@@ -9,7 +9,7 @@ from mha_lib.classroom.lesson.language import name_of_language, words_in
 from mha_lib.classroom.lesson.reading import read_lesson
 from mha_lib.classroom.lesson.slides import core_minutes
 from mha_lib.classroom.pages import page
-from mha_lib.classroom.pages.handout.page import POLICY, STYLES, HandoutPage
+from mha_lib.classroom.pages.handout.handout_page import POLICY, STYLES, HandoutPage
 from mha_lib.classroom.pages.notes import total
 from mha_lib.classroom.pages.site.documents import Document
 from offline_notebook import WIDGETS_SCRIPT

@@ -5,7 +5,7 @@ from pathlib import Path
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from mha_lib.classroom.lesson.reading import Lesson
-from mha_lib.classroom.pages.handout.page import HandoutPage
+from mha_lib.classroom.pages.handout.handout_page import HandoutPage
 from offline_notebook import among
 from tests.offline_notebook.pages import VIEW, read, shown
 

@@ -13,8 +13,8 @@ from mha_lib.classroom import explore
 from mha_lib.classroom.lesson import prepare_lessons
 from mha_lib.classroom.lesson.files import write_whole
 from mha_lib.classroom.lesson.working_copy import changed, clear_outputs
-from mha_lib.classroom.pages.handout.build import address_of_run
-from mha_lib.classroom.pages.slides.build import address_of_slides
+from mha_lib.classroom.pages.handout.handouts import address_of_run
+from mha_lib.classroom.pages.slides.pdf_decks import address_of_slides
 from mha_lib.classroom.pages.sources import sources_of, write_made
 from tests.classroom.pages.handout.cells import code, text
 from tests.offline_notebook.pages import STATE, VIEW, shown

@@ -14,8 +14,8 @@ from bs4 import BeautifulSoup
 from mha_lib.classroom import __main__ as command_line
 from mha_lib.classroom.lesson import CourseError
 from mha_lib.classroom.lesson.language import words_in
-from mha_lib.classroom.pages.handout import build as runs
-from mha_lib.classroom.pages.site import build
+from mha_lib.classroom.pages.handout import handouts
+from mha_lib.classroom.pages.site import whole_site
 from mha_lib.classroom.pages.site.notebook import students_notebook
 from mha_lib.classroom.pages.sources import sources_of, write_made
 from offline_notebook import to_html
@@ -29,10 +29,10 @@ def kept(tmp_path_factory):
     root = tmp_path_factory.mktemp("kept")
     by_language = small_course(root)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(runs, "run_lessons", refuse)
-        patch.setattr(build, "print_decks", refuse)
-        patch.setattr(build, "require_browser", lambda: "a browser")
-        assert build.write_site(root, by_language, "en") == 0
+        patch.setattr(handouts, "run_lessons", refuse)
+        patch.setattr(whole_site, "print_decks", refuse)
+        patch.setattr(whole_site, "require_browser", lambda: "a browser")
+        assert whole_site.write_site(root, by_language, "en") == 0
     return root, by_language
 
 
@@ -45,7 +45,7 @@ def course(kept, tmp_path, monkeypatch):
     """A copy of the course, of which no browser is asked to print anything."""
     root = tmp_path / "course"
     shutil.copytree(kept[0], root)
-    monkeypatch.setattr(build, "require_browser", lambda: "a browser")
+    monkeypatch.setattr(whole_site, "require_browser", lambda: "a browser")
     return root, [[root / lesson.relative_to(kept[0]) for lesson in lessons] for lessons in kept[1]]
 
 
@@ -71,8 +71,11 @@ def test_the_site_has_the_pages_of_docs_and_none_of_those_for_instructors(course
     root, by_language = course
     for language in ("en", "zh"):
         shutil.copytree(ROOT / "docs" / language, root / "docs" / language)
-    sites = [build.read_site(root, lessons, build.Build(root, "en"), True, False) for lessons in by_language]
-    build.lay_out(root, root / "site", sites)
+    sites = [
+        whole_site.read_site(root, lessons, whole_site.Build(root, "en"), True, False)
+        for lessons in by_language
+    ]
+    whole_site.lay_out(root, root / "site", sites)
     for language in ("en", "zh"):
         front = read(root / "site" / language / "index.html")
         listed = {link["href"] for link in front.select(".front > .files a")}
@@ -100,12 +103,12 @@ def test_what_was_made_from_another_source_is_written_first(course, monkeypatch,
     def run(root, lessons, _):
         written.extend(lessons)
         for lesson in lessons:
-            file = runs.address_of_run(root, lesson)
+            file = handouts.address_of_run(root, lesson)
             write_made(file, file.read_bytes(), sources_of(lesson))
 
-    monkeypatch.setattr(runs, "run_lessons", run)
-    monkeypatch.setattr(build, "print_decks", lambda root, lessons, _: printed.extend(lessons))
-    build.write_site(root, by_language, "en")
+    monkeypatch.setattr(handouts, "run_lessons", run)
+    monkeypatch.setattr(whole_site, "print_decks", lambda root, lessons, _: printed.extend(lessons))
+    whole_site.write_site(root, by_language, "en")
     everything = [lesson for lessons in by_language for lesson in lessons]
     assert written == printed == (everything if changed.startswith("img") else [root / changed])
 
@@ -119,9 +122,9 @@ def test_a_lesson_that_fails_is_not_on_the_site_and_the_others_are(course, monke
         with run.attempt(lesson):
             raise CourseError("kernel_died", lesson=lesson)
 
-    monkeypatch.setattr(runs, "run_lessons", fail)
-    monkeypatch.setattr(build, "print_decks", lambda *_: None)
-    assert build.write_site(root, by_language, "en") == 1
+    monkeypatch.setattr(handouts, "run_lessons", fail)
+    monkeypatch.setattr(whole_site, "print_decks", lambda *_: None)
+    assert whole_site.write_site(root, by_language, "en") == 1
     front = root / "build" / "site" / "en" / "index.html"
     assert [link.text for link in read(front).select(".lessons .title")] == ["Several heads"]
     assert not front.with_name("01_single.html").exists(), "nor is what lay there from before"
@@ -135,8 +138,8 @@ def test_without_a_browser_the_site_has_no_slides_and_says_so_in_one_line(course
     def no_browser():
         raise CourseError("no_browser")
 
-    monkeypatch.setattr(build, "require_browser", no_browser)
-    assert build.write_site(root, by_language[:1], "en") == 0
+    monkeypatch.setattr(whole_site, "require_browser", no_browser)
+    assert whole_site.write_site(root, by_language[:1], "en") == 0
     assert re.fullmatch(r"The site is written without slides: .* Chromium .*\n", capsys.readouterr().err)
     assert not list((root / "build" / "site").rglob("*.pdf"))
     assert "Slides" not in (root / "build" / "site" / "en" / "index.html").read_text(encoding="utf-8")
@@ -220,10 +223,10 @@ def test_downloads_hold_no_solutions_where_the_course_chose_so_and_the_front_pag
     course, monkeypatch
 ):
     root, by_language = course
-    for each in (build, runs):
+    for each in (whole_site, handouts):
         monkeypatch.setattr(each, "is_current", lambda file, lesson: file.exists())
     (root / "notebooks" / "en" / "course.json").write_text(json.dumps({"solutions": "none"}))
-    assert build.write_site(root, by_language, "en") == 0
+    assert whole_site.write_site(root, by_language, "en") == 0
     for lang in LANGUAGES:
         site = root / "build" / "site" / lang
         cells = json.loads((site / "01_single.ipynb").read_text(encoding="utf-8"))["cells"]
@@ -273,7 +276,7 @@ def test_documents_are_pages_of_the_site_and_their_links_work_there_or_are_words
         file = root / "docs" / "en" / f"{name}.md"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
-    assert build.write_site(root, by_language[:2], "en") == 0
+    assert whole_site.write_site(root, by_language[:2], "en") == 0
     site = root / "build" / "site" / "en"
     listed = {link.text: link["href"] for link in read(site / "index.html").select(".front > .files a")}
     names = {"The library": "library", "Teach with it": "teach", "Glossary": "glossary"}
@@ -304,10 +307,10 @@ def test_the_site_says_nothing_in_english(course, tmp_path, monkeypatch):
         shutil.copytree(root / kind / "zh", root / kind / "xx")
     for lesson in root.glob("*/**/xx/*.ipynb"):
         lesson.write_text(lesson.read_text(encoding="utf-8").replace('"language": "zh"', '"language": "xx"'))
-    for each in (build, runs):
+    for each in (whole_site, handouts):
         monkeypatch.setattr(each, "is_current", lambda file, lesson: file.exists())
     lessons = sorted((root / "notebooks" / "xx").glob("*.ipynb"))
-    assert build.write_site(root, [lessons], "xx") == 0
+    assert whole_site.write_site(root, [lessons], "xx") == 0
     words_in.cache_clear()
     site = root / "build" / "site"
     for page in (read(site / "index.html"), read(site / "xx" / "index.html")):

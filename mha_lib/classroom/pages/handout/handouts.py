@@ -12,13 +12,13 @@ from mha_lib.classroom.lesson.files import write_whole
 from mha_lib.classroom.lesson.reading import Lesson, read_lesson
 from mha_lib.classroom.pages.build import Build
 from mha_lib.classroom.pages.execution import CORES, execute, run_until_ctrl_c
+from mha_lib.classroom.pages.handout.handout_page import HandoutPage
 from mha_lib.classroom.pages.handout.index import write_index
 from mha_lib.classroom.pages.handout.notebook import (
     STUDENT,
     address_of_page,
     cells_for,
 )
-from mha_lib.classroom.pages.handout.page import HandoutPage
 from mha_lib.classroom.pages.sources import is_current, sources_of, write_made
 from offline_notebook import among
 

@@ -24,7 +24,7 @@ LESSON = Path("notebooks/en/03_multi_head_attention.ipynb")
 def test_without_a_browser_or_playwright_the_command_says_how_to_get_it(
     monkeypatch, capsys, browser_found, missing, said
 ):
-    monkeypatch.setattr(slides.build, "serve_copy", lambda *_: pytest.fail("nothing is started"))
+    monkeypatch.setattr(slides.pdf_decks, "serve_copy", lambda *_: pytest.fail("nothing is started"))
     monkeypatch.setattr(browser, "find_browser", lambda: browser_found)
     monkeypatch.setitem(sys.modules, missing, None)
     assert command_line.main(["--language", "en", "slides", "03"]) == 2

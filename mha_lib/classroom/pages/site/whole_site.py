@@ -8,12 +8,12 @@ from mha_lib.classroom.lesson.files import write_whole
 from mha_lib.classroom.lesson.reading import read_lesson
 from mha_lib.classroom.pages.browser import require_browser
 from mha_lib.classroom.pages.build import Build
-from mha_lib.classroom.pages.handout.build import address_of_run, page_of, run_changed
+from mha_lib.classroom.pages.handout.handouts import address_of_run, page_of, run_changed
 from mha_lib.classroom.pages.site.documents import read_documents
 from mha_lib.classroom.pages.site.glossary import add_glossaries
 from mha_lib.classroom.pages.site.notebook import students_notebook
 from mha_lib.classroom.pages.site.pages import LessonRow, SiteInLanguage, framed, front_page, root_page
-from mha_lib.classroom.pages.slides.build import address_of_slides, print_decks, require_playwright
+from mha_lib.classroom.pages.slides.pdf_decks import address_of_slides, print_decks, require_playwright
 from mha_lib.classroom.pages.sources import is_current
 
 

@@ -11,7 +11,7 @@ from mha_lib.classroom.lesson.reading import as_file, read_lesson
 from mha_lib.classroom.pages.browser import is_administrator, require_browser
 from mha_lib.classroom.pages.build import Build
 from mha_lib.classroom.pages.execution import CORES
-from mha_lib.classroom.pages.handout.build import address_of_run, run_changed
+from mha_lib.classroom.pages.handout.handouts import address_of_run, run_changed
 from mha_lib.classroom.pages.slides.server import LONGEST_START, Server, serve_copy
 from mha_lib.classroom.pages.sources import made_from, write_made
 

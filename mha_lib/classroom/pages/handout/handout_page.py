@@ -48,8 +48,8 @@ from offline_notebook import (
     terminal,
 )
 
-STYLES = [f"pages/handout/{name}.css" for name in ("code", "page", "others", "paper")]
-OWN_SCRIPTS = [f"pages/handout/{name}.js" for name in ("page", "reading", "small", "address", "kept")]
+STYLES = [f"pages/handout/{name}.css" for name in ("code", "handout", "others", "paper")]
+OWN_SCRIPTS = [f"pages/handout/{name}.js" for name in ("handout", "reading", "small", "address", "answers")]
 SCRIPTS = [str(WIDGETS_SCRIPT), "jupyter/shared/figures.js", *OWN_SCRIPTS]
 # Begins an element that reading.js hides.
 RESULT = re.compile(r'class="(?:cell|outputs|code) [^"]*result|<span class="result"')
