@@ -26,6 +26,7 @@ export async function addAddress({ seat, seats, line }) {
   const field = document.createElement("input");
   label.append(words.address, field);
   const offered = line.appendChild(document.createElement("button"));
+  offered.className = "mha-needed";
   offered.hidden = true;
   label.title = fill(words.address_hint, { address: last });
   field.placeholder = last;
