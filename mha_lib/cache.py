@@ -356,7 +356,7 @@ class KVCache:
 
 
 def kind_of(x: Tensor) -> tuple[torch.dtype, torch.device, int, int]:
-    """What the keys or the values ``(B, G, N, d)`` of one layer have in common."""
+    """Type, device, heads and width of keys or values ``(B, G, N, d)``: the same in all calls of a layer."""
     return x.dtype, x.device, x.shape[1], x.shape[3]
 
 

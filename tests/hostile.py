@@ -201,7 +201,7 @@ def widget(traps: Traps) -> NotebookNode:
 
 @hostile
 def pictures(traps: Traps) -> NotebookNode:
-    """What a page would load without a click."""
+    """Addresses that a page would load without a click."""
     named = traps.address
     html = f"""<img src="{named("img")}"> <video src="{named("video")}" poster="{named("poster")}" autoplay>
 </video> <audio src="{named("audio")}" autoplay></audio> <video><source src="{named("source")}"></video>

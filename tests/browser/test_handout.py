@@ -416,7 +416,7 @@ WAYS_OUT = (
 )
 
 
-# What the HTML of a cell may not do, the program of a stored widget would do if it ran.
+# The program of a stored widget would do this if it ran; the HTML of a cell may not.
 TRYING = """
 export default { render({ el }) {
   el.innerHTML = WAY_OUT;

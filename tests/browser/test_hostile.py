@@ -23,7 +23,7 @@ from tests.waiting import eventually
 INSTALLED = pytest.mark.skipif(find_spec("notebook") is None, reason="Notebook 7 is not installed")
 VIEWS = ["lab", "rise", pytest.param("notebooks", marks=INSTALLED)]
 CELL = ".jp-Notebook .jp-Cell"
-# What a notebook offers to click. A link to elsewhere names where it leads.
+# All that can be clicked in a notebook but links to elsewhere, which name where they lead.
 SHOWN = f"{CELL} :is(.jp-MarkdownOutput, .jp-OutputArea-output)"
 OFFERED = f"{SHOWN} :is(a:not([href^=http]), button, input, summary), .mha-progress button, .mha-guess button"
 # The cell that a key would run, if its code is seen.

@@ -1,4 +1,4 @@
-"""What public reports on attention libraries describe, and what this library does in such a case."""
+"""Situations from public reports on attention libraries, each with the right value or a refusal."""
 
 import copy
 import pickle

@@ -1,4 +1,4 @@
-"""What copies carry for the pages that show them."""
+"""Copies carry all that the pages that show them ask for."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-// What pointer and keys do in the explorer: they point at cells, and open and leave heads.
+// Answers pointer and keys in the explorer: they point at cells, and open and leave heads.
 import { clamp } from "./decode.js";
 import { isOwnKey, leave } from "./own_keys.js";
 

@@ -1,4 +1,4 @@
-// What JupyterLab writes into a lesson that opens is no change of the lesson.
+// Keeps JupyterLab from marking a lesson as changed when it opens it.
 import { identityOf } from "./grammar.js";
 
 /**

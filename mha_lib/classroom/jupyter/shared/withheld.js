@@ -10,7 +10,7 @@ const WITHHELD = "mha_withheld"; // in the notebook's metadata, also where nothi
 /** Whether somebody has trusted a notebook, given as its model or its JSON. */
 export const isTrusted = (notebook) => !metadataOf(notebook, WITHHELD);
 
-/** What a copy carries for its page: {words, style, handouts} (lesson/carried.py); nothing of an untrusted notebook. */
+/** Read what a copy carries for its page, {words, style, handouts} (lesson/carried.py); {} if nobody has trusted it. */
 export const carriedBy = (notebook) => (isTrusted(notebook) && metadataOf(notebook, "mha_page")) || {};
 
 /**

@@ -1,4 +1,4 @@
-"""What a handout shows of a notebook: without what its readers may not see. And what a list says of it."""
+"""Chooses the cells of a notebook that a handout shows its readers, and describes the handout for a list."""
 
 import ast
 import re
