@@ -20,7 +20,7 @@ def test_u_goes_to_the_top(deck: Page) -> None:
 
 def make(root: Path) -> None:
     classroom = root / "mha_lib" / "classroom"
-    keys = classroom / "jupyter" / "deck" / "static" / "keys.js"
+    keys = classroom / "jupyter" / "deck" / "keys.js"
     add_below(keys, '{ keys: "Home"', '  { keys: "U", modes: "deck", name: "top", act: goHome },\n')
     for language, said in SAID.items():
         add_above(
