@@ -16,7 +16,7 @@ from tests.browser.new_lesson import new_lesson
 from tests.browser.seats import STUB, WORDS, Seat, cell, text
 from tests.browser.waiting import saved_when, until
 
-IMPORTS = "from mha_lib.classroom import begin_lesson, check\nbegin_lesson('07', 'en')"
+IMPORTS = "from mha_lib.classroom import begin_lesson, check\nbegin_lesson('07', {!r})"
 RIGHT = "def mine(scores, mask):\n    return scores.masked_fill(~mask, -float('inf')).softmax(-1)"
 WAITS = "import pathlib, time\nwhile not pathlib.Path('go-on').exists(): time.sleep(0.1)"
 FOLDED = {"source_hidden": True}
@@ -27,7 +27,7 @@ def lesson(language="en"):
     cells = [
         text("title", "# A lesson"),
         text("title-notes", "1 min.", "notes"),
-        cell("imports", IMPORTS, "skip", ["setup"]),
+        cell("imports", IMPORTS.format(language), "skip", ["setup"]),
         cell("helpers", "helper = 40", "skip", ["setup"]),
         cell("folded", "# Helper: a number\nfolded = 1", "skip", ["setup"], jupyter=FOLDED),
         text("first", "## First"),
@@ -138,7 +138,7 @@ def test_the_button_runs_the_setup_also_a_cell_that_was_deleted_and_says_what_fa
     seat.write("imports", "import no_such_course")
     seat.set_up_button.click()
     expect(seat.notice(WORDS["wrong_kernel"])).to_be_visible()
-    seat.write("imports", IMPORTS)
+    seat.write("imports", IMPORTS.format("en"))
     helpers.locator(".jp-InputPrompt").click()
     for _ in range(2):
         seat.page.keyboard.press("d")
