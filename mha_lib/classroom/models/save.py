@@ -20,5 +20,5 @@ def save_page(explorer: Explorer, file: str | Path, title: str) -> None:
         cells=[new_code_cell(outputs=[output])],
         metadata={"title": title, "lang": language_here(), "widgets": widgets},
     )
-    page, _ = get_exporter("handout")().from_notebook_node(notebook)
+    page, _ = get_exporter("handout")(made_widgets=True).from_notebook_node(notebook)
     Path(file).write_text(page, encoding="utf-8")

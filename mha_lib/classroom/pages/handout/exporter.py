@@ -7,7 +7,7 @@ from typing import Any
 from nbconvert.exporters import Exporter
 from nbconvert.exporters.exporter import FilenameExtension
 from nbformat import NotebookNode
-from traitlets import Enum
+from traitlets import Bool, Enum
 from traitlets.config.loader import PyFileConfigLoader
 
 from mha_lib.classroom.jupyter import SETTINGS
@@ -27,6 +27,7 @@ class HandoutExporter(Exporter):
     output_mimetype = "text/html"
     file_extension = FilenameExtension(".html").tag(config=True)
     audience = Enum(AUDIENCES, default_value=STUDENT, help=WORDS["audience"]).tag(config=True)
+    made_widgets = Bool(False)  # whether the caller itself has just made the stored widgets
 
     def from_notebook_node(self, nb: NotebookNode, resources: Any = None, **kw: Any) -> Any:
         metadata = (resources or {}).get("metadata", {})
@@ -34,7 +35,7 @@ class HandoutExporter(Exporter):
         name = str(metadata.get("name") or "notebook")
         given = checked(nb, name)
         # Stored widgets are programs. Those that an execution makes, which only follows here, come alive.
-        if "widgets" in nb.metadata and not is_signed(nb):
+        if "widgets" in nb.metadata and not (self.made_widgets or is_signed(nb)):
             del given.metadata["widgets"]
         nb, resources = super().from_notebook_node(given, resources, **kw)
         handouts = resources.get("handouts") or {file.stem for file in folder.glob("*.html")} | {name}
