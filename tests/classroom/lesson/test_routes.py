@@ -80,6 +80,19 @@ def test_the_notebook_of_a_route_has_the_cells_of_its_steps_and_those_that_they_
         assert cell["source"] == lesson[cell["id"].removeprefix("03-")]["source"]
 
 
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_route_takes_steps_in_its_own_order_and_optional_ones_into_its_core(own_course, language):
+    with_route(own_course, steps=["03 flow bound", "01 length-zero"])
+    if language != "en":
+        shutil.copy(own_course / "notebooks/en/course.json", own_course / "notebooks" / language)
+    file, _ = make_route(own_course, language, "mine")
+    slides = read_lesson(file).slides
+    assert [slide.cells[0]["id"] for slide in slides] == ["title", "03-flow", "03-bound", "01-length-zero"]
+    assert {slide.starts for slide in slides} == {"slide"}
+    assert not any(slide.is_optional for slide in slides)
+    assert slides[-1].title == {"en": "And a length of 0?", "zh": "长度为 0 呢？"}[language]
+
+
 def test_students_get_a_copy_of_a_route_that_was_made(own_course):
     with_route(own_course, steps=["03 one-head-answers turn-bound"])
     make_route(own_course, "en", "mine")
@@ -102,7 +115,10 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "no such lesson": ({"steps": ["77 which-words"]}, "no lesson '77'; there are: 01_single"),
     "a lesson alone": ({"steps": ["01"]}, "routes: mine: steps: '01' can't be used"),
     "twice": ({"steps": ["01 flow", "01 flow"]}, "routes: mine: steps: '01 flow': flow can't be used"),
-    "backwards": ({"steps": ["01 flow which-words"]}, "steps: '01 flow which-words': which-words can't"),
+    "too late": (
+        {"steps": ["01 mixture-by-hand scores-by-hand"]},
+        "lesson 01: step scores-by-hand comes too late in the route",
+    ),
     "no list": ({"steps": "01 flow"}, "routes: mine: steps: '01 flow' can't be used"),
     "no steps": ({"steps": None}, "routes: mine: steps: '' can't be used"),
     "no text": ({"steps": [1]}, "routes: mine: steps: 1 can't be used"),
