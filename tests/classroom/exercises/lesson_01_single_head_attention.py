@@ -87,8 +87,4 @@ one_weight = Answers(
     right=[0.79, torch.tensor(0.7869)],
     wrong=[("another_value", 0.5, "0.5"), ("number_wanted", ["a half"])],
 )
-softmax_axis = Answers(right=[1, -1])
-best_scale = Answers(right=[2])
-mended_mask = Answers(right=[[0.73106, 0.26894, 0, 0]], wrong=[("another_value", [1, 2], "[1.0, 2.0]")])
-one_key_more = Answers(right=[torch.arange(5) + 2])
 cost_factor = Answers(right=[2.0])
