@@ -131,8 +131,11 @@ EXERCISES: tuple[Judged, ...] = (
         torch.tensor([3.0, 1.0, 1.0]).softmax(0)[0],
         {"share_of_scores": 3 / 5, "not_divided": math.exp(3)},
         within=0.006,
+        hint="flow",
     ),
-    Exercise("dot_product_attention", attention, draw_attention, rules=NO_ATTENTION).recognising(
+    Exercise(
+        "dot_product_attention", attention, draw_attention, rules=NO_ATTENTION, hint="one-line-why"
+    ).recognising(
         **shared(*SCALE, "scale_of_values"),
         **shared("mask_missing", "mask_upside_down", "forbidden_scores_zero"),
         forbidden_scores_too_high=HIGH_FILLS,
@@ -141,8 +144,14 @@ EXERCISES: tuple[Judged, ...] = (
         **shared("exponentials", "weights_returned"),
         keys_mixed={"mix": lambda weights, keys, values: weights @ keys},
     ),
-    Small("cost_factor", 2, {"both_twice": 4, "same_work": 1}),
-    Exercise("masked_softmax", masked_weights, draw_low_scores, rules=not_by("masked_softmax")).recognising(
+    Small("cost_factor", 2, {"both_twice": 4, "same_work": 1}, hint="cost-why"),
+    Exercise(
+        "masked_softmax",
+        masked_weights,
+        draw_low_scores,
+        rules=not_by("masked_softmax"),
+        hint="masking-guess-why",
+    ).recognising(
         **shared("mask_missing", "mask_upside_down", "forbidden_scores_zero"),
         **shared("forbidden_scores_too_high", "forbidden_weights_zero", "renormalised"),
         **shared(*SOFTMAX, "softmax_over_samples", "underflow"),
@@ -152,6 +161,7 @@ EXERCISES: tuple[Judged, ...] = (
         mask_from_lengths,
         draw_lengths,
         rules=no_loop(lengths_of_size) | not_by("padding_mask"),
+        hint="lengths",
     ).recognising(
         mask_upside_down={"masked": torch.logical_not},
         one_key_too_many={"allowed": lambda positions, lengths: positions <= lengths},
@@ -162,7 +172,11 @@ EXERCISES: tuple[Judged, ...] = (
         width_of_the_longest=lambda lengths, _: mask_from_lengths(lengths, int(lengths.max())),
     ),
     Exercise(
-        "additive_attention", additive_attention, draw_additive, rules=no_loop(additive_of_size)
+        "additive_attention",
+        additive_attention,
+        draw_additive,
+        rules=no_loop(additive_of_size),
+        hint="scoring-functions",
     ).recognising(
         tanh_missing={"hidden": lambda q, k: q + k},
         tanh_before_sum={"hidden": lambda q, k: q.tanh() + k.tanh()},

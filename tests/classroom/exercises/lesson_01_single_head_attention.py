@@ -70,6 +70,7 @@ dot_product_attention = Answers(
         ("scale_of_another_axis", attention(lambda q, k: q @ k.mT / math.sqrt(k.shape[1]))),
         ("scale_half_of_d", attention(lambda q, k: q @ k.mT / (q.shape[-1] ** 1 / 2))),
         ("scale_half_of_d", attention(lambda q, k: q @ k.mT / q.shape[-1] ** 1 / 2)),
+        ("line_raised", attention(lambda q, k: q @ k / k.shape[-1] ** 0.5), ".mT exchanges"),
         ("finished_function", lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, m)),
     ],
 )
