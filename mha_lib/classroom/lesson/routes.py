@@ -12,8 +12,9 @@
 
 A step has the name of the cell with which its slide begins. Its cells come along, and so do the cells that
 bind the names which they read (``needs.py``). A step that is optional in its lesson is on the core path of a
-route that names it. The notebook lies in ``build/route-<language>/``, and every command takes it as it takes
-a lesson. Each lesson's cells keep their names to themselves: ``begin_part``.
+route that names it. ``"after": ["01", "02"]`` names lessons whose terms the class knows. The notebook lies
+in ``build/route-<language>/``, and every command takes it as it takes a lesson. Each lesson's cells keep
+their names to themselves: ``begin_part``.
 """
 
 import re
@@ -58,6 +59,7 @@ class Route:
     title: str
     minutes: float  # of the lecture, with its questions
     steps: list[tuple[Path, list[str]]]  # lessons, each with the names of its steps
+    after: list[Path]  # lessons whose terms the class knows
     lessons: list[Path]  # all of the course
 
 
@@ -82,10 +84,12 @@ def find_route(root: Path, language: str, name: str) -> Route:
             raise CourseError("bad_route", file=file, entry=f"{ROUTES}: {name}: {entry}")
 
     title, minutes, entries = (route.get(each, "") for each in ("title", "minutes", "steps"))
+    after = route.get("after", [])
     require(re.fullmatch(r"[\w-]+", name), repr(name))
     require(isinstance(title, str) and title.strip(), f"title: {title!r}")
     require(type(minutes) in (int, float) and minutes > 0, f"minutes: {minutes!r}")
     require(isinstance(entries, list) and entries, f"steps: {entries!r}")
+    require(isinstance(after, list) and all(isinstance(each, str) for each in after), f"after: {after!r}")
     lessons, chosen = prepare_lessons(root, language), []
     named: set[tuple[Path, str]] = set()
     for entry in entries:
@@ -101,7 +105,7 @@ def find_route(root: Path, language: str, name: str) -> Route:
             named.add((lesson, step))
         chosen.append((lesson, steps))
     title = said_in(language, title, phrases_of(source_folder(root, language)))
-    return Route(name, title, minutes, chosen, lessons)
+    return Route(name, title, minutes, chosen, [find_lesson(each, lessons) for each in after], lessons)
 
 
 def make_route(root: Path, language: str, name: str) -> tuple[Path, list[str]]:
@@ -190,6 +194,8 @@ def doubts_about(route: Route, cells: list[Any], language: str) -> Iterator[str]
     words = words_in(language)["route"]
     defined_in: dict[str, list[str]] = {}
     for lesson in route.lessons:
+        if lesson in route.after:
+            continue
         for one in definitions_in(read_lesson(lesson)):
             defined_in.setdefault(one.term, []).append(f"{lesson.stem.split('_')[0]}-{one.cell}")
     first_uses: dict[str, str] = {}

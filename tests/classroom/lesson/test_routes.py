@@ -124,6 +124,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "no text": ({"steps": [1]}, "routes: mine: steps: 1 can't be used"),
     "no title": ({"title": " "}, "routes: mine: title: ' ' can't be used"),
     "no number": ({"minutes": "45"}, "routes: mine: minutes: '45' can't be used"),
+    "after a word": ({"after": "01"}, "routes: mine: after: '01' can't be used"),
     "no time": ({"minutes": 0}, "routes: mine: minutes: 0 can't be used"),
     "true": ({"minutes": True}, "routes: mine: minutes: True can't be used"),
 }
@@ -143,6 +144,13 @@ def test_a_route_that_is_not_there_names_those_that_are(course, own_course):
     (own_course / "notebooks/en/course.json").write_text('{"routes": [1]}')
     with pytest.raises(CourseError, match="the entry routes can't be used"):
         make_route(own_course, "en", "12")
+
+
+def test_the_terms_of_lessons_that_a_route_comes_after_are_known(own_course):
+    steps = ["01 flow", "03 bound"]
+    _, doubts = make_route(with_route(own_course, steps=steps), "en", "mine")
+    _, fewer = make_route(with_route(own_course, steps=steps, after=["01"]), "en", "mine")
+    assert {doubt for doubt in doubts if "defined in 01-" not in doubt} == {*fewer} < {*doubts}
 
 
 def test_doubts_name_terms_and_minutes(own_course):
