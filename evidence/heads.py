@@ -49,10 +49,10 @@ def task_of(lesson: Path) -> dict[str, Any]:
     return task
 
 
-def train_with_hidden_layer(task: Mapping[str, Any], seed: int) -> nn.Module:
-    """Train three heads with a read-out that is not linear."""
+def train_with_hidden_layer(task: Mapping[str, Any], heads: int, seed: int) -> nn.Module:
+    """Train so many heads with a read-out that is not linear."""
     torch.manual_seed(seed)
-    model = task["Reporter"](3)
+    model = task["Reporter"](heads)
     model.read_out = nn.Sequential(nn.Linear(96, 256), nn.ReLU(), nn.Linear(256, 4 * 10))
     return task["train"](model, seed)
 
