@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mha_lib.classroom.begin import begin_lesson, begin_part
     from mha_lib.classroom.exercises import check
+    from mha_lib.classroom.exercises.ticks import tick
     from mha_lib.classroom.explorer import explore
     from mha_lib.classroom.lesson.language import speak
     from mha_lib.classroom.models.explore import explore_model
@@ -32,6 +33,7 @@ ROOMS = {
     "show_lines": "pictures.numbers",
     "show_table": "pictures.tables",
     "speak": "lesson.language",
+    "tick": "exercises.ticks",
 }
 __all__ = [
     "begin_lesson",
@@ -45,6 +47,7 @@ __all__ = [
     "show_lines",
     "show_table",
     "speak",
+    "tick",
 ]
 
 
