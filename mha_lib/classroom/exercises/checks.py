@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
+from mha_lib.classroom.exercises.hints import show_hint
 from mha_lib.classroom.exercises.judge import Answer, Judged, say
 from mha_lib.classroom.exercises.progress import MARKS, Record, progress_in
 from mha_lib.classroom.exercises.reports import named, write_reports
@@ -37,6 +38,8 @@ class Check:
                 mark = MARKS[verdict.state]
                 sentence = say("verdict", mark=mark, exercise=title, sentence=verdict.sentence)
             show_text(sentence, check_metadata(name, verdict.state))
+            if verdict.state == "wrong":
+                show_hint(self._exercises[name], self._record.verdicts())
 
         return check_answer
 

@@ -56,10 +56,15 @@ class Verdict(NamedTuple):
 
 @dataclass(frozen=True)
 class Judged:
-    """The part of an exercise that ``Check`` uses. ``lesson`` is the name of its lesson's file, no suffix."""
+    """The part of an exercise that ``Check`` uses.
+
+    lesson    the name of its lesson's file, without suffix
+    hint      the id of the cell that says what helps, on an earlier slide of the lesson
+    """
 
     name: str
     lesson: str = field(default="", kw_only=True)
+    hint: str = field(default="", kw_only=True)
 
     def judge(self, given: Answer) -> Verdict:
         with one_thread():

@@ -187,24 +187,35 @@ def count_looks(given: Answer, call: Arguments) -> int:
 
 
 EXERCISES: tuple[Judged, ...] = (
-    Small("knowable", 8 + 6, {"first_letters": 9 + 7, "all": 32, "said_once": 9}),
+    Small("knowable", 8 + 6, {"first_letters": 9 + 7, "all": 32, "said_once": 9}, hint="riddle-why"),
     Small(
         "blind_loss",
         math.log(32),
         {"share": 1 / 32, "base_2": math.log2(32), "sign": -math.log(32)},
         within=0.01,
+        hint="logits",
     ),
-    Small("way_of_mystery", 3, {"queries": 1, "keys": 2}),
+    Small("way_of_mystery", 3, {"queries": 1, "keys": 2}, hint="which-way-why"),
     Small(
-        "head_share", 8.0 - 4.5, {"sign": 8.0 - 5.5, "stream_missing": 8.0 - 4.0, "sum_of_the_others": 4.5}
+        "head_share",
+        8.0 - 4.5,
+        {"sign": 8.0 - 5.5, "stream_missing": 8.0 - 4.0, "sum_of_the_others": 4.5},
+        hint="shares",
     ),
-    Small("rms_norm", 3 / math.sqrt(25 / 4), {"length": 3 / 5, "no_root": 3 / (25 / 4)}, within=0.01),
+    Small(
+        "rms_norm",
+        3 / math.sqrt(25 / 4),
+        {"length": 3 / 5, "no_root": 3 / (25 / 4)},
+        within=0.01,
+        hint="norms",
+    ),
     Small(
         "block_parameters",
         12 * 128**2,
         {"attention_alone": 4 * 128**2, "network_alone": 8 * 128**2, "W_o_missing": 11 * 128**2},
+        hint="network",
     ),
-    Exercise("block", block, draw_block).recognising(
+    Exercise("block", block, draw_block, hint="block-drawn").recognising(
         no_sums={"first_sum": part_alone, "second_sum": part_alone},
         first_sum_missing={"first_sum": part_alone},
         second_sum_missing={"second_sum": part_alone},
@@ -221,12 +232,12 @@ EXERCISES: tuple[Judged, ...] = (
             x + network(norm_2(x + attention(norm_1(x))))
         ),
     ),
-    Exercise("find_way", find_way, draw_model, rounds=6).recognising(
+    Exercise("find_way", find_way, draw_model, rounds=6, hint="which-way-why").recognising(
         largest={"chosen": torch.argmax},
         shares={"chosen": nothing_done},
         one_way=tuple(lambda model, tokens, wanted, way=way: torch.tensor(way) for way in range(3)),
     ),
-    Exercise("circuits", circuits, draw_circuit).recognising(
+    Exercise("circuits", circuits, draw_circuit, hint="circuit-why").recognising(
         queries_and_keys_exchanged={"score": lambda queries, keys: keys @ queries.mT},
         scale_missing={"divisor": lambda head_dim, width: 1.0},
         scale_without_root={"divisor": lambda head_dim, width: head_dim},
@@ -246,6 +257,7 @@ EXERCISES: tuple[Judged, ...] = (
             "too_many_layers": lambda given, call: count_looks(given, call) > 3,
             "no_layer": lambda given, call: count_looks(given, call) == 0,
         },
+        hint="which-way-shares-why",
     ).recognising(
         question_itself={"hops": 0},
         one_hop={"hops": 1},

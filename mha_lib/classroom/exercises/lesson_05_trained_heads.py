@@ -127,6 +127,7 @@ EXERCISES: tuple[Judged, ...] = (
         "target_labels",
         [7, 9, 2, -100],
         {"not_shifted": [1, 7, 9, 2], "padding_counts": [7, 9, 2, 0], "end_left_out": [7, 9, -100, -100]},
+        hint="teacher-forcing-why",
     ),
     Small(
         "aligned_share",
@@ -136,16 +137,19 @@ EXERCISES: tuple[Judged, ...] = (
             "no_word_counted": (0.8 + 0.5) / 3,
             "summed": 0.8 + 0.5,
         },
+        hint="measure",
     ),
     Small(
         "swapped_number",
         34_272,
         {"other_way_round": 98_156, "all_swapped": 38_152, "nothing_swapped": 94_276},
+        hint="patch-why",
     ),
     Small(
         "share_left",
         0.7 + 2.5 + 0.6 + 4.3,
         {"whole": 0.7 + 2.5 + 4.3 + 0.6 + 4.3, "network_left_out": 0.7 + 2.5 + 0.6},
+        hint="shares-why",
     ),
     Small(
         "pruned_parameters",
@@ -157,8 +161,9 @@ EXERCISES: tuple[Judged, ...] = (
         500 * 990 / 10**8,
         {"in_percent": 100 * 500 * 990 / 10**8, "turned": 10**8 / (500 * 990), "exam_left_out": 990 / 10**8},
         within=1e-5,
+        hint="breaks-why",
     ),
-    Exercise("alignment_score", alignment_score, draw_aligned_weights).recognising(
+    Exercise("alignment_score", alignment_score, draw_aligned_weights, hint="measure-why").recognising(
         next_row={"rows": lambda row: row + 1},
         counted_from_1={"columns": lambda place: place - 1},
         no_word_counted={"without_word": lambda row: [torch.zeros(len(row))]},
@@ -174,7 +179,7 @@ EXERCISES: tuple[Judged, ...] = (
         summed={"average": lambda found: found.sum(0)},
         heads_averaged=({"average": torch.mean}, {"average": lambda found: found.mean(1)}),
     ),
-    Exercise("head_importance", head_importance, draw_loss_of_masks).recognising(
+    Exercise("head_importance", head_importance, draw_loss_of_masks, hint="remove").recognising(
         difference_turned={"measure": lambda without, whole: whole - without},
         loss_without={"measure": lambda without, whole: without},
         absolute={"measure": lambda without, whole: (without - whole).abs()},
@@ -190,5 +195,5 @@ EXERCISES: tuple[Judged, ...] = (
         heads_in_rows={"finish": lambda importance: importance.mT},
         in_one_row={"finish": torch.flatten},
     ),
-    BreakTheModel("breaks_the_model"),
+    BreakTheModel("breaks_the_model", hint="breaks-why"),
 )

@@ -241,22 +241,30 @@ EXERCISES: tuple[Judged, ...] = (
         "cache_of_a_token",
         TOKEN_BYTES,
         {"keys_alone": TOKEN_BYTES // 2, "one_layer": TOKEN_BYTES // 24, "numbers_counted": TOKEN_BYTES // 4},
+        hint="cache-size-why",
     ),
     Small(
         "keys_of_heads",
         torch.arange(12) // 4,
         {"dealt_out": torch.arange(12) % 3, "group_number_for_size": torch.arange(12) // 3},
+        hint="fewer-keys",
     ),
     Small(
         "next_sum",
         3 * exp(-2) + 1 + exp(-3),
         {"not_rescaled": 3 + 1 + exp(-3), "grown": 3 * exp(2) + 1 + exp(-3), "tile_alone": 1 + exp(-3)},
         within=6e-3,
+        hint="online-why",
     ),
-    Small("same_score", 109, {"stays": 9, "other_direction": 99, "moved_twice": 113}),
-    Small("reach", 6 * 127, {"itself_counted": 6 * 128, "one_layer": 127, "with_itself": 6 * 127 + 1}),
-    Small("sink_share", 3 / 4, {"without_sink": 1, "of_the_sink": 1 / 4, "nothing": 0}),
-    StepByStep("attend_with_cache", attend_with_cache, draw_steps).recognising(
+    Small("same_score", 109, {"stays": 9, "other_direction": 99, "moved_twice": 113}, hint="rotary-why"),
+    Small(
+        "reach",
+        6 * 127,
+        {"itself_counted": 6 * 128, "one_layer": 127, "with_itself": 6 * 127 + 1},
+        hint="reach-why",
+    ),
+    Small("sink_share", 3 / 4, {"without_sink": 1, "of_the_sink": 1 / 4, "nothing": 0}, hint="sink-logit"),
+    StepByStep("attend_with_cache", attend_with_cache, draw_steps, hint="row-a-step-why").recognising(
         mask_at_the_start={"diagonal": lambda new, kept: 0},
         new_tokens_see_later_ones=(
             {"masked": torch.ones_like},
@@ -282,6 +290,7 @@ EXERCISES: tuple[Judged, ...] = (
         draw_tiles,
         rules={"all_tiles_at_once": lambda given, call: makes_axes(given, call, NUM_KEYS)},
         rounds=6,
+        hint="tiles-code",
     ).recognising(
         nothing_rescaled={"shrink": lambda largest, now_largest: torch.ones_like(now_largest)},
         sum_not_rescaled={"old_total": nothing_done},
@@ -308,7 +317,7 @@ EXERCISES: tuple[Judged, ...] = (
         **shared("scale_missing", "scale_without_root", "scale_multiplied", "scale_half_of_d"),
         **shared("scale_of_values", "scale_of_another_axis"),
     ),
-    StepByStep("slide_cache", slide_cache, draw_sliding_steps).recognising(
+    StepByStep("slide_cache", slide_cache, draw_sliding_steps, hint="slide-cache-why").recognising(
         first_forgotten=dict.fromkeys(("keep", "look"), lambda both, window: append(both)[:, -window:]),
         one_token_more=(
             dict.fromkeys(("keep", "look"), lambda both, window: slid(both, window + 1)),
@@ -321,7 +330,7 @@ EXERCISES: tuple[Judged, ...] = (
         **shared("scale_missing", "scale_without_root", "scale_of_values", "scale_of_whole_width"),
         **shared("exponentials", "softmax_over_queries", "weights_returned"),
     ),
-    Exercise("rebuild_block", rebuild_block, draw_block).recognising(
+    Exercise("rebuild_block", rebuild_block, draw_block, hint="read-it").recognising(
         mean_subtracted={"norm": lambda x, gain: F.layer_norm(x, gain.shape, gain, None, 1e-6)},
         gain_missing={"norm": lambda x, gain: rms_norm(x, torch.ones_like(gain))},
         norm_missing={"norm": lambda x, gain: x},

@@ -156,23 +156,32 @@ EXERCISES: tuple[Judged, ...] = (
         log(100),
         {"probability": 0.01, "in_bits": log2(100), "in_tens": log10(100), "number_of_tokens": 100},
         within=6e-3,
+        hint="ten-lines-why",
     ),
     Small(
         "how_much_likelier",
         exp((3 - 1) / 0.5),
         {"temperature_ignored": exp(3 - 1), "temperature_multiplied": exp((3 - 1) * 0.5)},
         within=0.06,
+        hint="temperature-why",
     ),
     Small(
         "share_of_heads",
         (10.4 + 1.3) / sum(SHARES),
         {"one_head_alone": 10.4 / sum(SHARES), "not_divided": 10.4 + 1.3},
         within=6e-3,
+        hint="who",
     ),
-    Small("even_weight", 1 / 8, {"itself_left_out": 1 / 7, "one_too_many": 1 / 9}, within=1e-3),
-    Small("in_its_place", 3, {"zero": 0, "mean_of_the_others": (1 + 2 + 4) / 3, "summed": 12}, within=6e-3),
-    Small("refuting_result", 2, {"it_is_needed": 1, "as_claimed": 3}),
-    Exercise("next_token_loss", next_token_loss, draw_texts).recognising(
+    Small("even_weight", 1 / 8, {"itself_left_out": 1 / 7, "one_too_many": 1 / 9}, within=1e-3, hint="looks"),
+    Small(
+        "in_its_place",
+        3,
+        {"zero": 0, "mean_of_the_others": (1 + 2 + 4) / 3, "summed": 12},
+        within=6e-3,
+        hint="without",
+    ),
+    Small("refuting_result", 2, {"it_is_needed": 1, "as_claimed": 3}, hint="refute"),
+    Exercise("next_token_loss", next_token_loss, draw_texts, hint="ten-lines").recognising(
         not_shifted=(
             {"aim": lambda each, tokens: (each, tokens)},
             {"aim": lambda each, tokens: (each[:, :-1], tokens[:, :-1])},
@@ -192,7 +201,9 @@ EXERCISES: tuple[Judged, ...] = (
         other_logarithm={"measure": lambda each: -each / log(2)},
         sign_missing={"measure": nothing_done},
     ),
-    Exercise("next_token_probabilities", next_token_probabilities, draw_choice).recognising(
+    Exercise(
+        "next_token_probabilities", next_token_probabilities, draw_choice, hint="temperature-why"
+    ).recognising(
         temperature_multiplied={"scale": torch.mul},
         temperature_ignored={"scale": nothing_done},
         not_renormalised={"cut": nothing_done, "finish": cut_afterwards},
@@ -206,7 +217,7 @@ EXERCISES: tuple[Judged, ...] = (
             "finish": lambda probabilities, _, strongest: probabilities.topk(strongest).values,
         },
     ),
-    Exercise("shares_of_parts", shares_of_parts, draw_parts, rounds=6).recognising(
+    Exercise("shares_of_parts", shares_of_parts, draw_parts, rounds=6, hint="who-why").recognising(
         each_part_normed={"divisor": lambda parts: (parts.square().mean(-1, keepdim=True) + 1e-6).sqrt()},
         gain_missing={"amplify": nothing_done},
         norm_missing={"divisor": lambda parts: 1.0},
@@ -220,7 +231,7 @@ EXERCISES: tuple[Judged, ...] = (
         shared_alike={"read_out": lambda normed, table: normed.mean(0).expand_as(normed) @ table.mT},
         read_out_missing={"read_out": nothing_done},
     ),
-    Exercise("weight_after_last_time", weight_after_last_time, draw_repeats).recognising(
+    Exercise("weight_after_last_time", weight_after_last_time, draw_repeats, hint="looks-why").recognising(
         the_last_time_itself={"moved": 0},
         token_before={"moved": -1},
         first_for_last={"chosen": lambda earlier, query: earlier[:1]},
@@ -230,7 +241,7 @@ EXERCISES: tuple[Judged, ...] = (
         all_queries_counted={"average": lambda found, length: found.sum() / length},
         summed={"average": lambda found, _: found.sum()},
     ),
-    Exercise("without_head", without_head, draw_outputs).recognising(
+    Exercise("without_head", without_head, draw_outputs, hint="without-why").recognising(
         zeros={"stand_in": torch.zeros_like},
         mean_of_each_text={"stand_in": lambda own: own.mean(-2, keepdim=True)},
         mean_of_each_position={"stand_in": lambda own: own.mean(0)},
@@ -248,5 +259,5 @@ EXERCISES: tuple[Judged, ...] = (
         head_cut_out=lambda outputs, head: torch.cat([outputs[:, :head], outputs[:, head + 1 :]], 1),
         mean_alone=lambda outputs, head: mean_of_all(outputs[:, head]),
     ),
-    ClaimAboutAHead("claim"),
+    ClaimAboutAHead("claim", hint="refute"),
 )

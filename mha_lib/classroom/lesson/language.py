@@ -143,17 +143,21 @@ def language_here() -> str:
 read_once = cache(identity_in)  # a lesson keeps its identity while it runs
 
 
-def identity_here() -> Identity | None:
-    """The identity of the lesson that runs, as its file in this folder names it; None without such a file.
+def files_here() -> list[Path]:
+    """The files in this folder that may be the notebook that runs.
 
-    Jupyter's server names the file to the kernel. Other programs, such as VS Code, do not: there it is the
-    file with the lesson's number.
+    Jupyter's server names the file to the kernel. Other programs, such as VS Code, do not: there it is a file
+    with the lesson's number.
     """
     here, name = Path.cwd(), Path(os.environ.get(FILE_OF_KERNEL) or "").name
     if name:
-        return read_once(here / name)
-    files = sorted(here.glob(f"{RUNNING.number}_*.ipynb")) if RUNNING.number else []
-    return next(filter(None, map(read_once, files)), None)
+        return [here / name]
+    return sorted(here.glob(f"{RUNNING.number}_*.ipynb")) if RUNNING.number else []
+
+
+def identity_here() -> Identity | None:
+    """The identity of the lesson that runs, as its file in this folder names it; None without such a file."""
+    return next(filter(None, map(read_once, files_here())), None)
 
 
 def words_here() -> dict[str, Any]:

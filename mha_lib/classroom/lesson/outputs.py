@@ -12,6 +12,11 @@ def check_metadata(exercise: str, state: str) -> dict[str, Any]:
     return {CHECK: {"exercise": exercise, "state": state}}
 
 
+def hint_metadata(exercise: str) -> dict[str, Any]:
+    """The metadata of an output that is the hint to an exercise."""
+    return {CHECK: {"hint": exercise}}
+
+
 def report_metadata(states: Mapping[str, str]) -> dict[str, Any]:
     """The metadata of the output of ``check.report()``: the state of each exercise that was checked."""
     return {CHECK: {"report": dict(states)}}
@@ -25,6 +30,12 @@ def progress_metadata(step: int, steps: int, said: str) -> dict[str, Any]:
 def is_progress(output: Mapping[str, Any]) -> bool:
     """Whether an output tells how far a training is, or was when it was stopped."""
     return PROGRESS in output.get("metadata", {})
+
+
+def is_hint(output: Mapping[str, Any]) -> bool:
+    """Whether an output is the hint to an exercise."""
+    about = output.get("metadata", {}).get(CHECK)
+    return isinstance(about, Mapping) and "hint" in about
 
 
 def says_not_yet(output: Mapping[str, Any]) -> bool:

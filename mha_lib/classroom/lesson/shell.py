@@ -44,6 +44,18 @@ def show_text(text: str, metadata: Mapping[str, Any]) -> None:
         print(text)
 
 
+def show_folded(label: str, markdown: str, metadata: Mapping[str, Any]) -> None:
+    """Show Markdown below a label that opens it; where nothing can be folded, print both."""
+    if shell := shell_here():
+        data = {
+            "text/markdown": f"<details><summary>{label}</summary>\n\n{markdown}\n\n</details>",
+            "text/plain": f"{label}\n{markdown}",
+        }
+        shell.display_pub.publish(data, dict(metadata))
+    else:
+        show_text(f"{label}\n{markdown}", metadata)
+
+
 class Line:
     """A line that is written over: an output of a cell, or else the last line of a terminal."""
 

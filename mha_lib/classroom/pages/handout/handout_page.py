@@ -13,10 +13,11 @@ from markupsafe import Markup
 from nbformat import NotebookNode
 
 from mha_lib.classroom.exercises import find_exercises
+from mha_lib.classroom.exercises.hints import MISSES, hint_in
 from mha_lib.classroom.exercises.small import Small
 from mha_lib.classroom.lesson.grammar import has_role
 from mha_lib.classroom.lesson.language import ENGLISH, TAG, has_words, words_in
-from mha_lib.classroom.lesson.outputs import CHECK, is_progress
+from mha_lib.classroom.lesson.outputs import CHECK, is_hint, is_progress
 from mha_lib.classroom.lesson.reading import Lesson
 from mha_lib.classroom.lesson.slides import (
     STARTS,
@@ -114,7 +115,7 @@ class HandoutPage:
             styles=[*STYLES, *styles],
             more_style=self.cleaner.formulas.style(),
             scripts=SCRIPTS,
-            spoken={**self.words, "small": self.small},
+            spoken={**self.words, "small": self.small, "misses": MISSES},
             widgets=self.outputs.widgets.data(),
             handout=self,
             older=page.read("pages/handout/older.js"),
@@ -200,16 +201,26 @@ class HandoutPage:
 
     def code_cell(self, cell: NotebookNode, is_result: bool) -> str:
         if cell.get("id") in self.small:
-            return '<div class="small"></div>\n'  # small.js asks there for the answer
+            return f'<div class="small"></div>\n{self.hint(cell)}'  # small.js asks there for the answer
         asserts = lines_of_asserts(cell.source) if is_result else set()
         code = code_block(cell.source, self.programming_language, asserts) if cell.source.strip() else ""
         is_hidden = entry(bool, cell.metadata, "jupyter", "source_hidden")
         if code and is_hidden and not has_role(cell, "solution"):
             code = folded("code", first_comment(cell.source) or self.words["code"], code)
-        cell.outputs = [output for output in cell.outputs if not is_progress(output)]
+        cell.outputs = [output for output in cell.outputs if not is_progress(output) and not is_hint(output)]
         outputs = self.outputs.of(cell)
         kind = "outputs result" if is_result else "outputs"
         return code + (f'<div class="{kind}">\n{outputs}</div>\n' if outputs else "")
+
+    def hint(self, cell: NotebookNode) -> str:
+        """The hint to a small exercise, which small.js shows after the second miss."""
+        exercise = next(each for each in find_exercises() if each.name == cell.metadata["checks"])
+        hint = hint_in(self.notebook, exercise)
+        if hint is None:
+            return ""
+        summary = html.escape(words_in(self.language)["checks"]["hint"].format(address=hint.address))
+        said = self.cleaner.markdown(hint.text)
+        return f'<details class="hint" hidden><summary>{summary}</summary>\n{said}</details>\n'
 
 
 def small_exercises(notebook: NotebookNode, words: Mapping[str, Any]) -> dict[str, Any]:

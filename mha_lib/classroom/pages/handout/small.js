@@ -14,12 +14,16 @@ for (const [name, exercise] of Object.entries(WORDS.small)) {
   const answer = make("input", { name, ariaLabel: WORDS.your_answer, placeholder: WORDS.your_answer });
   const line = make("form", { className: "ask", autocomplete: "off" });
   const said = make("output");
+  const hint = place?.parentElement.querySelector(".hint");
+  let misses = 0;
   const button = make("button", { textContent: WORDS.judge });
   line.append(answer, button, said);
   line.addEventListener("submit", (event) => {
     event.preventDefault();
     button.ariaExpanded = String(Boolean(answer.value.trim())); // whether a verdict is open
     said.textContent = verdictOn(answer.value, exercise);
+    misses += said.textContent.startsWith("✗");
+    if (hint) hint.hidden = misses < WORDS.misses;
   });
   line.addEventListener("reset", () => {
     button.ariaExpanded = "false";
