@@ -137,8 +137,8 @@ class Relation(Judged):
 
 
 EXERCISES: tuple[Judged, ...] = (
-    Small("most_explained", 3 / 5, {"four_reports": 3 / 4, "all": 1}),
-    Small("equal_share", 1 / 4, {"as_if_different": 1, "eight_times": 1 / 8}),
+    Small("most_explained", 3 / 5, {"four_reports": 3 / 4, "all": 1}, hint="bound-why"),
+    Small("equal_share", 1 / 4, {"as_if_different": 1, "eight_times": 1 / 8}, hint="equal-heads-why"),
     Small(
         "count_parameters",
         count(64, 4, 8, 32),
@@ -148,8 +148,11 @@ EXERCISES: tuple[Judged, ...] = (
             "W_o_of_width_D": count(64, 4, 8, 32) + (64 - 4 * 32) * 64,
             "biases_counted": count(64, 4, 8, 32) + 4 * (8 + 8 + 32) + 64,
         },
+        hint="four-steps",
     ),
-    Exercise("split_heads", split_heads, draw_input, rules=not_by("split_heads")).recognising(
+    Exercise(
+        "split_heads", split_heads, draw_input, rules=not_by("split_heads"), hint="loop-of-heads"
+    ).recognising(
         cut_with_one_view=cut_with_one_view,
         axes_not_swapped=lambda x, h: x.reshape(*x.shape[:2], h, -1),
         every_other_number=cut_every_other_number,
@@ -160,8 +163,11 @@ EXERCISES: tuple[Judged, ...] = (
         "repeat_valid_lens",
         [4, 4, 2, 2, 3, 3],
         {"lengths_repeated": [4, 2, 3, 4, 2, 3], "multiplied": [8, 4, 6]},
+        hint="shape-trace-why",
     ),
-    Exercise("multi_head", multi_head, draw_layer_and_lengths, rules=FINISHED).recognising(
+    Exercise(
+        "multi_head", multi_head, draw_layer_and_lengths, rules=FINISHED, hint="shape-trace-why"
+    ).recognising(
         **shared(*SCALE, *WHOLE_WIDTH, *PROJECTIONS, *HEADS, "lengths_repeated"),
         **shared("softmax_over_queries", "exponentials", "weights_transposed"),
         softmax_over_heads=tuple(
@@ -171,8 +177,8 @@ EXERCISES: tuple[Judged, ...] = (
         forbidden_scores_too_high=HIGH_FILLS,
         **shared("forbidden_scores_zero", "forbidden_weights_zero"),
     ),
-    Small("catching_relation", 1, {"order": 2, "alone": 3, "single_heads": 4}),
-    Exercise("head_distances", total_variation, draw_weights).recognising(
+    Small("catching_relation", 1, {"order": 2, "alone": 3, "single_heads": 4}, hint="caught-why"),
+    Exercise("head_distances", total_variation, draw_weights, hint="each-head-one-pattern").recognising(
         not_halved={"over_keys": lambda differences: differences.sum(-1)},
         averaged_over_keys={"over_keys": lambda differences: differences.mean(-1) / 2},
         averaged_first=lambda w: total_variation(w.mean((0, 2))[None, :, None]),
@@ -180,5 +186,5 @@ EXERCISES: tuple[Judged, ...] = (
         squared={"size": torch.square},
         summed={"average": lambda rows: rows.sum((0, -1))},
     ),
-    Relation("relation"),
+    Relation("relation", hint="caught-why"),
 )
