@@ -1,6 +1,6 @@
 """How many heads do the four reports of lesson 03 take? Twenty-four seeds each, by the lesson's own cells.
 
-    python -m evidence.heads            # trains 144 models, ten minutes; prints the lesson's table
+    python -m evidence.heads            # trains 192 models, a quarter of an hour; prints the lesson's table
     python -m evidence.heads --write    # also puts it into the lesson of each language
 
 The lesson keeps the table in its cell ``many-seeds``; a test trains one of them anew.
@@ -10,6 +10,7 @@ import argparse
 import json
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ LESSONS = [
 ]
 TASK = "the-task"
 TABLE = "many-seeds"  # the cell that holds the results, the share explained
-HEADS, SEEDS = (1, 2, 3, 4, 8), range(24)
+HEADS, WITH_HIDDEN_LAYER, SEEDS = (1, 2, 3, 4, 8), (1, 2, 3), range(24)
 
 
 def source_of(lesson: Path, cell: str) -> str:
@@ -49,10 +50,10 @@ def task_of(lesson: Path) -> dict[str, Any]:
     return task
 
 
-def train_with_hidden_layer(task: Mapping[str, Any], seed: int) -> nn.Module:
-    """Train three heads with a read-out that is not linear."""
+def train_with_hidden_layer(task: Mapping[str, Any], heads: int, seed: int) -> nn.Module:
+    """Train so many heads with a read-out that is not linear."""
     torch.manual_seed(seed)
-    model = task["Reporter"](3)
+    model = task["Reporter"](heads)
     model.read_out = nn.Sequential(nn.Linear(96, 256), nn.ReLU(), nn.Linear(256, 4 * 10))
     return task["train"](model, seed)
 
@@ -64,13 +65,14 @@ def as_list(numbers: Sequence[float], indent: str) -> str:
     return f"[\n{''.join(rows)}{indent}]"
 
 
-def write_table(lesson: Path, by_heads: Mapping[int, list[float]], hidden_layer: list[float]) -> None:
+def write_table(lesson: Path, tables: Mapping[str, Mapping[int, list[float]]]) -> None:
     """Put the results into the cell and keep its comments, which are in the lesson's language."""
     notebook = json.loads(lesson.read_text(encoding="utf-8"))
     cell = next(cell for cell in notebook["cells"] if cell["id"] == TABLE)
-    rows = "".join(f"    {heads}: {as_list(shares, '    ')},\n" for heads, shares in by_heads.items())
-    text = re.sub(r"(?ms)^(seeds_explained = \{.*?\n).*?^\}", rf"\g<1>{rows}}}", "".join(cell["source"]))
-    text = re.sub(r"(?ms)^(hidden_explained = )\[.*?\]", rf"\g<1>{as_list(hidden_layer, '')}", text)
+    text = "".join(cell["source"])
+    for name, by_heads in tables.items():
+        rows = "".join(f"    {heads}: {as_list(shares, '    ')},\n" for heads, shares in by_heads.items())
+        text = re.sub(rf"(?ms)^({name} = \{{.*?\n).*?^\}}", rf"\g<1>{rows}}}", text)
     cell["source"] = text.splitlines(keepends=True)
     lesson.write_text(as_json(notebook), encoding="utf-8")
 
@@ -81,15 +83,18 @@ def main() -> None:
     write = parser.parse_args().write
     torch.set_num_threads(1)  # models this small gain nothing from more, and results stay the same everywhere
     task = task_of(LESSONS[0])
-    by_heads: dict[int, list[float]] = {}
-    for heads in HEADS:
-        by_heads[heads] = [task["share_explained"](task["train_heads"](heads, seed)) for seed in SEEDS]
-        print(heads, by_heads[heads], flush=True)
-    hidden_layer = [task["share_explained"](train_with_hidden_layer(task, seed)) for seed in SEEDS]
-    print(f"three heads and a hidden layer: {hidden_layer}")
+    trainings = {
+        "seeds_explained": (task["train_heads"], HEADS),
+        "hidden_explained": (partial(train_with_hidden_layer, task), WITH_HIDDEN_LAYER),
+    }
+    tables: dict[str, dict[int, list[float]]] = {name: {} for name in trainings}
+    for name, (train, numbers) in trainings.items():
+        for heads in numbers:
+            tables[name][heads] = [task["share_explained"](train(heads, seed)) for seed in SEEDS]
+            print(name, heads, tables[name][heads], flush=True)
     if write:
         for lesson in LESSONS:
-            write_table(lesson, by_heads, hidden_layer)
+            write_table(lesson, tables)
 
 
 if __name__ == "__main__":

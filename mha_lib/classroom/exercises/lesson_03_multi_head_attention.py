@@ -24,7 +24,7 @@ from mha_lib.classroom.exercises.mistakes import (
     nothing_done,
     shared,
 )
-from mha_lib.classroom.exercises.on_the_way import TORCH_ALONE, not_by
+from mha_lib.classroom.exercises.on_the_way import not_by
 from mha_lib.classroom.exercises.small import Small
 
 
@@ -75,7 +75,11 @@ def count(num_hiddens: int, num_heads: int, head_dim: int, value_head_dim: int) 
     return 2 * num_hiddens * num_heads * (head_dim + value_head_dim)
 
 
-# The exhibits of the lesson's museum.
+# A layer of its own, the library's or PyTorch's, would leave nothing to write.
+FINISHED = not_by(
+    "forward", "split_heads", "merge_heads", "scaled_dot_product_attention", "multi_head_attention_forward"
+)
+# The exhibits of the lesson's museum, and other layers with one mistake.
 MUSEUM = ["cut_with_one_view", "lengths_repeated", "scale_of_whole_width", "mask_on_queries"]
 MUSEUM += ["softmax_over_queries", "merged_without_swap", "scale_multiplied", "mask_upside_down"]
 MUSEUM += ["mask_missing", "values_from_W_k", "heads_not_mixed", "slices_of_input"]
@@ -133,8 +137,8 @@ class Relation(Judged):
 
 
 EXERCISES: tuple[Judged, ...] = (
-    Small("most_explained", 3 / 5, {"four_reports": 3 / 4, "all": 1}),
-    Small("equal_share", 1 / 4, {"as_if_different": 1, "eight_times": 1 / 8}),
+    Small("most_explained", 3 / 5, {"four_reports": 3 / 4, "all": 1}, hint="bound-why"),
+    Small("equal_share", 1 / 4, {"as_if_different": 1, "eight_times": 1 / 8}, hint="equal-heads-why"),
     Small(
         "count_parameters",
         count(64, 4, 8, 32),
@@ -144,22 +148,26 @@ EXERCISES: tuple[Judged, ...] = (
             "W_o_of_width_D": count(64, 4, 8, 32) + (64 - 4 * 32) * 64,
             "biases_counted": count(64, 4, 8, 32) + 4 * (8 + 8 + 32) + 64,
         },
+        hint="four-steps",
     ),
-    Small(
-        "repeat_valid_lens",
-        [4, 4, 2, 2, 3, 3],
-        {"lengths_repeated": [4, 2, 3, 4, 2, 3], "multiplied": [8, 4, 6]},
-    ),
-    Small("folded_row", [1, 2], {"exchanged": [2, 1], "heads_first": [0, 2], "counted_from_1": [2, 3]}),
-    Small("catching_relation", 1, {"order": 2, "alone": 3, "single_heads": 4}),
-    Exercise("split_heads", split_heads, draw_input, rules=not_by("split_heads")).recognising(
+    Exercise(
+        "split_heads", split_heads, draw_input, rules=not_by("split_heads"), hint="loop-of-heads"
+    ).recognising(
         cut_with_one_view=cut_with_one_view,
         axes_not_swapped=lambda x, h: x.reshape(*x.shape[:2], h, -1),
         every_other_number=cut_every_other_number,
         heads_before_samples=lambda x, h: split_heads(x, h).transpose(0, 1),
         number_for_width=lambda x, h: split_heads(x, x.shape[-1] // h),
     ),
-    Exercise("multi_head", multi_head, draw_layer_and_lengths, rules=TORCH_ALONE).recognising(
+    Small(
+        "repeat_valid_lens",
+        [4, 4, 2, 2, 3, 3],
+        {"lengths_repeated": [4, 2, 3, 4, 2, 3], "multiplied": [8, 4, 6]},
+        hint="shape-trace-why",
+    ),
+    Exercise(
+        "multi_head", multi_head, draw_layer_and_lengths, rules=FINISHED, hint="shape-trace-why"
+    ).recognising(
         **shared(*SCALE, *WHOLE_WIDTH, *PROJECTIONS, *HEADS, "lengths_repeated"),
         **shared("softmax_over_queries", "exponentials", "weights_transposed"),
         softmax_over_heads=tuple(
@@ -169,7 +177,8 @@ EXERCISES: tuple[Judged, ...] = (
         forbidden_scores_too_high=HIGH_FILLS,
         **shared("forbidden_scores_zero", "forbidden_weights_zero"),
     ),
-    Exercise("head_distances", total_variation, draw_weights).recognising(
+    Small("catching_relation", 1, {"order": 2, "alone": 3, "single_heads": 4}, hint="caught-why"),
+    Exercise("head_distances", total_variation, draw_weights, hint="each-head-one-pattern").recognising(
         not_halved={"over_keys": lambda differences: differences.sum(-1)},
         averaged_over_keys={"over_keys": lambda differences: differences.mean(-1) / 2},
         averaged_first=lambda w: total_variation(w.mean((0, 2))[None, :, None]),
@@ -177,5 +186,5 @@ EXERCISES: tuple[Judged, ...] = (
         squared={"size": torch.square},
         summed={"average": lambda rows: rows.sum((0, -1))},
     ),
-    Relation("relation"),
+    Relation("relation", hint="caught-why"),
 )

@@ -46,7 +46,6 @@ count_parameters = Answers(
     wrong=[("biases_counted", 20736)],
 )
 repeat_valid_lens = Answers(right=[[4, 4, 2, 2, 3, 3]])
-folded_row = Answers(right=[[1, 2]])
 catching_relation = Answers(right=[1])
 
 split_heads = Answers(
@@ -76,7 +75,7 @@ def answer(x, W_q, W_k, W_v, W_o, num_heads, valid_lens):
     heads = weights @ v
     return heads.transpose(1, 2).reshape(batch, num_tokens, width) @ W_o
 """,
-    right=FILLS[1:],
+    right=[*FILLS[1:], {FILL: "pass", SOFTMAX: "weights = mha_lib.masked_softmax(scores, mask)"}],
     wrong=[
         ("cut_with_one_view", {VIEW: ".view(batch, num_heads, num_tokens, d)"}),
         ("every_other_number", {VIEW: ".view(batch, num_tokens, d, num_heads).permute(0, 3, 1, 2)"}),
@@ -90,7 +89,6 @@ def answer(x, W_q, W_k, W_v, W_o, num_heads, valid_lens):
         ("forbidden_weights_zero", {FILL: "pass", SOFTMAX: SOFTMAX + " * mask"}),
         ("values_from_W_k", {"x @ W_v": "x @ W_k"}),
         ("heads_not_mixed", {" @ W_o": ""}),
-        ("library_called", {FILL: "pass", SOFTMAX: "weights = mha_lib.masked_softmax(scores, mask)"}),
         (
             "renormalised",
             {FILL: "pass", "weights @": "torch.nn.functional.normalize(weights * mask, 1, -1) @"},
@@ -142,7 +140,7 @@ def one_key(attend):
 
 relation = Answers(
     right=[
-        (padding, "catches 6 of the 12 exhibits"),
+        (padding, "catches 6 of 12 broken layers"),
         one_key,
         lambda attend: (attend(X[:1], LENGTHS[:1]) - attend(X, LENGTHS)[:1]).abs().max() < 1e-5,
     ],
