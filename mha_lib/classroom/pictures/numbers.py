@@ -1,110 +1,241 @@
 """Still pictures of a few numbers that a slide compares: bars, tables of shaded cells, and lines.
 
-Each is one call, and looks alike in deck, JupyterLab and handout. A figure is as wide as a slide.
+Each is one call, and looks alike in deck, JupyterLab and handout, by the grammar of pictures. A figure is as
+wide as a slide.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib import colormaps, rc_context
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from mha_lib.classroom import look
-from mha_lib.classroom.pictures.theme import LETTERS
+from mha_lib.classroom.lesson.language import words_here
+from mha_lib.classroom.pictures.grammar import (
+    COLOUR_MAP,
+    COMPARE,
+    INK,
+    NUMBER,
+    NUMBERS,
+    SHARES,
+    THIS,
+    WEIGHTS,
+    check_names,
+    colours_of_heads,
+    hatching,
+    name_axis,
+    of_panel,
+    role_in,
+    said,
+)
+from mha_lib.classroom.pictures.theme import LETTER, LETTERS
 from mha_lib.classroom.pictures.weights import to_numpy
 
 WIDTH, HEIGHT = 9.2, 2.8  # inches: the proportions of the room below two lines of text and above two ticks
-COLOURS = [look.LIGHT[name] for name in ("q", "k", "v", "o")]
 MARKERS = "osD^"
 DEEPEST = 0.6  # the opacity of the largest number's cell
+ROUNDING = 1e-6  # shares may be below 0 or above 1 by this
+FRAME = 5  # points, around the cell of a negative number
+ON_DARK, ON_BRIGHT = "#fffffe", "#000001"  # letters on viridis; no greys, which would turn in a dark theme
+Names = Sequence[str] | Mapping[str, Sequence[str]] | None
+Of = str | Mapping[str, str]  # for all panels, or {title: …}
 
 
 def show_bars(
-    panels: Mapping[str, Any], labels: Sequence[str], *, highest: float | None = None, digits: int = 2
+    panels: Mapping[str, Any],
+    labels: Sequence[str],
+    *,
+    role: Of = NUMBERS,
+    this: str = "",
+    xlabel: str = "",
+    digits: int = 2,
 ) -> Figure:
     """Bars for each of the ``panels``, {title: numbers}, side by side on one scale, each with its number.
 
-    ``labels`` name the bars of every panel. The scale ends at ``highest``, or at the largest number.
+    ``labels`` name the bars of every panel; where they are no words, ``xlabel`` says what they are. If that
+    is "head", bars named as 1.0 have the colours of heads. The bar named ``this`` has the accent.
+
+    The ``role`` is "numbers": neutral, and the scale ends at the largest; "shares": it ends at 1;
+    "weights": it ends at 1, and bars are in viridis; "compare": each panel is {name: numbers} of two or more
+    whose bars stand side by side, the first ones hollow. A {title: role} gives each panel its own.
     """
-    named = {title: _numbers(title, numbers, 1) for title, numbers in _filled(panels).items()}
-    for title, numbers in named.items():
-        if len(numbers) != len(labels):
-            raise ValueError(
-                f"panel {title!r} must hold {len(labels)} numbers, as labels does, got {len(numbers)}"
-            )
-    top = highest or max(float(numbers.max()) for numbers in named.values())
+    roles = {title: _role(role, title, (NUMBERS, SHARES, WEIGHTS, COMPARE)) for title in _filled(panels)}
+    named = {
+        title: {
+            name: _numbers(title, numbers, 1, roles[title])
+            for name, numbers in (_filled(given) if roles[title] == COMPARE else {"": given}).items()
+        }
+        for title, given in panels.items()
+    }
+    for title, series in named.items():
+        for numbers in series.values():
+            if len(numbers) != len(labels):
+                raise ValueError(
+                    f"panel {title!r} must hold {len(labels)} numbers, as labels does, got {len(numbers)}"
+                )
+    check_names("labels", labels, "xlabel", xlabel)
+    _check_this(this, labels)
+    heads = colours_of_heads(labels) if xlabel == words_here()["plots"]["heads"] else {}
+    everything = [numbers for series in named.values() for numbers in series.values()]
+    ends_at_1 = {SHARES, WEIGHTS} & {*roles.values()}
+    top = max([1.0] * bool(ends_at_1) + [float(numbers.max()) for numbers in everything] + [0.0]) or 1.0
+    lowest = min([0.0, *(float(numbers.min()) for numbers in everything)])
+    room = 0.15 * (top - lowest)  # for the numbers above and below the bars
     figure, grid = _figure([1] * len(named), HEIGHT)
-    for axes, (title, numbers) in zip(grid, named.items(), strict=True):
-        bars = axes.bar(range(len(labels)), numbers, color=COLOURS[0], width=0.7)
-        axes.bar_label(bars, [said(number, digits) for number in numbers], fontsize=LETTERS, padding=2)
-        lowest = float(numbers.min())
-        axes.set(ylim=(lowest - 0.15 * top if lowest < 0 else 0.0, 1.15 * top), yticks=[])
+    for axes, (title, series) in zip(grid, named.items(), strict=True):
+        width = 0.7 / len(series)
+        for place, (name, numbers) in enumerate(series.items()):
+            left = (place - (len(series) - 1) / 2) * width
+            bars = axes.bar(np.arange(len(labels)) + left, numbers, 0.9 * width, label=name, linewidth=2)
+            for bar, number, label in zip(bars, numbers, labels, strict=True):
+                colour = THIS if label == this else heads.get(label, NUMBER)
+                if roles[title] == WEIGHTS:
+                    bar.set(
+                        facecolor=colormaps[COLOUR_MAP](float(number)),
+                        edgecolor=THIS if label == this else "none",
+                    )
+                else:
+                    is_hollow = len(series) > 1 and place == 0
+                    bar.set(facecolor="none" if is_hollow else colour, edgecolor=colour)
+            axes.bar_label(bars, [said(number, digits) for number in numbers], fontsize=LETTERS, padding=2)
+        axes.axhline(0, color=INK, linewidth=1)
+        axes.set(ylim=(lowest - room * (lowest < 0), top + room), yticks=[])
         axes.set_xticks(range(len(labels)), list(labels), fontsize=LETTERS)
         axes.tick_params(length=0)
-        axes.spines[["left", "right", "top"]].set_visible(False)
+        axes.spines[:].set_visible(False)
         axes.set_title(title, fontsize=LETTERS + 1)
+        name_axis(axes.xaxis, xlabel)
+        if len(series) > 1:
+            axes.legend(frameon=False, fontsize=LETTERS)
     return figure
 
 
 def show_cells(
     panels: Mapping[str, Any],
-    rows: Sequence[str] | None = None,
-    columns: Sequence[str] | None = None,
+    rows: Names = None,
+    columns: Names = None,
     *,
+    role: Of = NUMBERS,
+    mask: Any = None,
+    this: tuple[str | int, str | int] | None = None,
+    ylabel: Of = "",
+    xlabel: Of = "",
     digits: int = 2,
 ) -> Figure:
     """Tables of the ``panels``, {title: matrix}, side by side: each number in a cell, the deeper the larger.
 
-    Positive numbers are blue, negative ones orange. ``rows`` name the rows of the first panel, and
-    ``columns`` those of each panel with as many columns.
+    The ``role`` is "numbers": neutral, negative numbers in a frame; or "weights": in viridis from 0 to 1,
+    with queries as rows and keys as columns. ``rows`` and ``columns`` name the cells of all panels, those of
+    the rows once; where they are no words, ``ylabel`` and ``xlabel`` say what they are. ``mask``, True = may
+    attend, hatches the other cells, whose numbers are not drawn and may be −∞. ``this`` is the (row, column)
+    of the cell with the accent, by name or number. Names, roles and masks may differ between panels, as
+    {title: …}.
     """
-    named = {title: _numbers(title, matrix, 2) for title, matrix in _filled(panels).items()}
+    named, masks, roles = {}, {}, {}
+    for title, given in _filled(panels).items():
+        roles[title] = _role(role, title, (NUMBERS, WEIGHTS))
+        masks[title] = _mask(title, of_panel(mask, title), np.shape(given))
+        named[title] = _numbers(title, given, 2, roles[title], masks[title])
     figure, grid = _figure([matrix.shape[1] for matrix in named.values()], HEIGHT)
+    words = words_here()["plots"]
     for place, (axes, (title, matrix)) in enumerate(zip(grid, named.items(), strict=True)):
-        largest = float(np.abs(matrix).max()) or 1.0
-        for (row, column), number in np.ndenumerate(matrix):
-            shade = {"facecolor": COLOURS[int(number < 0)], "alpha": DEEPEST * abs(number) / largest}
-            axes.add_patch(Rectangle((column, row), 1, 1, linewidth=0, **shade))
-            axes.text(
-                column + 0.5, row + 0.5, said(number, digits), ha="center", va="center", fontsize=LETTERS + 2
-            )
-        count = matrix.shape[1]
-        axes.set(xlim=(0, count), ylim=(len(matrix), 0))
-        _name(axes, "x", columns if columns and len(columns) == count else [])
-        _name(axes, "y", rows if rows and not place else [])
+        are_weights = roles[title] == WEIGHTS
+        for axis, argument, names, count, label, default in (
+            (axes.yaxis, "rows", rows, len(matrix), ylabel, words["queries"]),
+            (axes.xaxis, "columns", columns, matrix.shape[1], xlabel, words["keys"]),
+        ):
+            own = of_panel(names, title)
+            name = of_panel(label, title) or (default if are_weights else "")
+            if own is not None and len(own) != count:
+                raise ValueError(f"{argument} of {title!r} must hold {count} names, got {len(own)}")
+            check_names(f"{argument} of {title!r}", own, f"{axis.axis_name}label", name)
+            is_named_before = place > 0 and axis is axes.yaxis and not isinstance(names, Mapping)
+            _name_cells(axis, [] if own is None or is_named_before else own, "" if is_named_before else name)
+        _paint_cells(axes, matrix, masks[title], are_weights, digits)
+        if this is not None:
+            at = [
+                _place(names, one)
+                for names, one in ((of_panel(rows, title), this[0]), (of_panel(columns, title), this[1]))
+            ]
+            if at[0] >= len(matrix) or at[1] >= matrix.shape[1]:
+                raise ValueError(f"this={this!r} must be a cell of {title!r}, which has shape {matrix.shape}")
+            axes.add_patch(Rectangle((at[1], at[0]), 1, 1, fill=False, edgecolor=THIS, linewidth=3, zorder=3))
+        axes.set(xlim=(0, matrix.shape[1]), ylim=(len(matrix), 0))
         axes.set_title(title, fontsize=LETTERS + 1)
     return figure
 
 
 def show_lines(
-    x: Sequence[float], lines: Mapping[str, Any], *, xlabel: str, ylabel: str = "", logarithmic: bool = False
+    x: Sequence[float],
+    lines: Mapping[str, Any],
+    *,
+    xlabel: str,
+    ylabel: str,
+    role: str = NUMBERS,
+    this: str = "",
+    logarithmic: bool = False,
 ) -> Figure:
-    """A line over ``x`` for each of ``lines``, {name: numbers}, with its name; ``logarithmic``: both axes."""
-    named = {name: _numbers(name, numbers, 1) for name, numbers in _filled(lines).items()}
+    """A line over ``x`` for each of ``lines``, {name: numbers}, with its name; ``logarithmic``: both axes.
+
+    The ``role`` is "numbers" or "shares": the scale then goes from 0 to 1. Lines are neutral with markers of
+    their own; the one named ``this`` has the accent, and lines named as "head 1.0" have the colours of heads.
+    """
+    named = {name: _numbers(name, numbers, 1, NUMBERS) for name, numbers in _filled(lines).items()}
+    role_in(role, (NUMBERS, SHARES))
+    _check_this(this, [*named])
+    for argument, label in (("xlabel", xlabel), ("ylabel", ylabel)):
+        check_names(argument.removesuffix("label"), None, argument, label)
     figure, (axes,) = _figure([1], HEIGHT)
+    heads = colours_of_heads([*named])
     for place, (name, numbers) in enumerate(named.items()):
         if len(numbers) != len(x):
             raise ValueError(f"line {name!r} must hold {len(x)} numbers, as x does, got {len(numbers)}")
-        colour, marker = COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)]
+        colour, marker = THIS if name == this else heads.get(name, NUMBER), MARKERS[place % len(MARKERS)]
         axes.plot(x, numbers, f"{marker}-", color=colour, linewidth=2, markersize=8, label=name)
     if logarithmic:
         axes.set(xscale="log", yscale="log")
+    else:
+        low, high = axes.get_ylim()
+        axes.set_ylim(min(low, 0), 1.05 if role == SHARES else max(high, 0))
+        axes.axhline(0, color=INK, linewidth=1)
+        axes.spines["bottom"].set_visible(False)
     axes.set_xticks(x, [f"{each:g}" for each in x], fontsize=LETTERS)
     axes.minorticks_off()
-    axes.set_xlabel(xlabel, fontsize=LETTERS)
-    axes.set_ylabel(ylabel, fontsize=LETTERS)
+    name_axis(axes.xaxis, xlabel)
+    name_axis(axes.yaxis, ylabel)
     axes.spines[["right", "top"]].set_visible(False)
     axes.legend(frameon=False, fontsize=LETTERS)
     return figure
 
 
-def said(number: float, digits: int) -> str:
-    """The number with so many digits after the point, and none where it is whole by its type."""
-    is_whole = np.issubdtype(np.asarray(number).dtype, np.integer)
-    return f"{number:,.{0 if is_whole else digits}f}".replace("-", "−")
+def _paint_cells(axes: Axes, matrix: np.ndarray, mask: np.ndarray, are_weights: bool, digits: int) -> None:
+    largest = float(np.abs(matrix).max()) or 1.0
+    for (row, column), number in np.ndenumerate(matrix):
+        square = (column, row), 1, 1
+        cell = axes.add_patch(Rectangle(*square, linewidth=0, facecolor="none"))
+        if not mask[row, column]:
+            cell.set_facecolor(look.LIGHT["forbidden"])
+            with rc_context({"hatch.linewidth": look.HATCH["line"] * LETTERS}):
+                axes.add_patch(Rectangle(*square, facecolor="none", **hatching()))
+            continue
+        ink, depth = INK, DEEPEST * abs(number) / largest
+        if are_weights:
+            red, green, blue, _ = colormaps[COLOUR_MAP](float(number))
+            cell.set_facecolor((red, green, blue))
+            ink = ON_BRIGHT if 0.3 * red + 0.6 * green + 0.1 * blue > 0.4 else ON_DARK
+        elif number >= 0:
+            cell.set(facecolor=NUMBER, alpha=depth)
+        else:
+            cell.set(edgecolor=NUMBER, alpha=depth, linewidth=2 * FRAME)
+            cell.set_clip_path(Rectangle(*square, transform=axes.transData))
+        middle = column + 0.5, row + 0.5
+        axes.text(*middle, said(number, digits), color=ink, ha="center", va="center", fontsize=LETTERS + 2)
 
 
 def _figure(widths: Sequence[int], height: float) -> tuple[Figure, list[Axes]]:
@@ -119,21 +250,59 @@ def _figure(widths: Sequence[int], height: float) -> tuple[Figure, list[Axes]]:
 def _filled(panels: Mapping[str, Any]) -> Mapping[str, Any]:
     if not isinstance(panels, Mapping) or not panels:
         raise ValueError(f"wanted numbers by their titles, as in {{'weights': [.7, .3]}}, got {panels!r}")
+    if nameless := [title for title in panels if not LETTER.search(title)]:
+        raise ValueError(f"a title must say in words what the numbers are, got {nameless[0]!r}")
     return panels
 
 
-def _numbers(title: str, given: Any, dimensions: int) -> np.ndarray:
+def _role(given: Of, title: str, roles: Sequence[str]) -> str:
+    return role_in(of_panel(given, title) or NUMBERS, roles)
+
+
+def _check_this(this: str, labels: Sequence[str]) -> None:
+    if this and this not in labels:
+        raise ValueError(f"this={this!r} must be one of {[*labels]}")
+
+
+def _place(names: Sequence[str] | None, which: str | int) -> int:
+    if isinstance(which, int):
+        return which
+    if which not in (names or []):
+        raise ValueError(f"this must name one of {[*(names or [])]}, got {which!r}")
+    return list(names or []).index(which)
+
+
+def _numbers(
+    title: str, given: Any, dimensions: int, role: str, mask: np.ndarray | None = None
+) -> np.ndarray:
     numbers = to_numpy(given)
     kind = ("a list of numbers", "a matrix")[dimensions - 1]
     if numbers.ndim != dimensions or numbers.size == 0 or numbers.dtype.kind not in "biuf":
         raise ValueError(f"{title!r} must be {kind}, got shape {numbers.shape} of {numbers.dtype}")
+    if mask is not None and numbers.dtype.kind == "f":
+        numbers = np.where(mask, numbers, 0)
     if not np.isfinite(numbers).all():
-        raise ValueError(f"{title!r} must be finite, got NaN or infinity")
+        raise ValueError(f"{title!r} must be finite where a mask doesn't hide it, got NaN or infinity")
+    if role in (WEIGHTS, SHARES) and (numbers.min() < -ROUNDING or numbers.max() > 1 + ROUNDING):
+        raise ValueError(
+            f"{title!r} must be from 0 to 1, as {role} are, got {numbers.min():.3g} to {numbers.max():.3g}; "
+            f"role='numbers' takes all"
+        )
     return numbers.astype(int) if numbers.dtype.kind == "b" else numbers
 
 
-def _name(axes: Axes, axis: Literal["x", "y"], names: Sequence[str]) -> None:
-    places = [place + 0.5 for place in range(len(names))]
-    getattr(axes, f"set_{axis}ticks")(places, list(names), fontsize=LETTERS)
-    axes.tick_params(axis=axis, length=0)
-    axes.spines[:].set_visible(False)
+def _mask(title: str, given: Any, shape: tuple[int, ...]) -> np.ndarray:
+    mask = np.ones(shape, bool) if given is None else to_numpy(given)
+    if mask.dtype != bool or mask.shape != shape:
+        raise ValueError(
+            f"mask of {title!r} must be boolean (True = may attend) of shape {shape}, "
+            f"got {mask.shape} of {mask.dtype}"
+        )
+    return mask
+
+
+def _name_cells(axis: Axis, names: Sequence[str], name: str) -> None:
+    axis.set_ticks([place + 0.5 for place in range(len(names))], list(names), fontsize=LETTERS)
+    axis.set_tick_params(length=0)
+    axis.axes.spines[:].set_visible(False)
+    name_axis(axis, name)

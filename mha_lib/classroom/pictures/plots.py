@@ -20,6 +20,7 @@ from matplotlib.patches import Rectangle
 from mha_lib.classroom import look
 from mha_lib.classroom.lesson.chinese import is_traditional
 from mha_lib.classroom.lesson.language import language_here, words_here
+from mha_lib.classroom.pictures.grammar import COLOUR_MAP, colours_of_heads, hatching, name_axis
 from mha_lib.classroom.pictures.theme import LETTERS
 from mha_lib.classroom.pictures.weights import as_weights
 
@@ -39,13 +40,15 @@ def show_heads(
     *,
     query_labels: Sequence | None = None,
     key_labels: Sequence | None = None,
+    head_labels: Sequence[str] | None = None,
     to_max: bool = False,
 ) -> Figure:
     """One heatmap for each head of ``weights`` (Q,K), (H,Q,K) or (B,H,Q,K), as the explorer draws them.
 
     ``mask`` is boolean, True = may attend, of shape (Q,K), (B,Q,K), (B,1,K) or (B,H,Q,K); cells that it
     forbids are hatched. The scale is 0-1, or ends at the largest weight with ``to_max``. Each sample has a
-    row of its own.
+    row of its own. ``head_labels`` name the heads of a model with layers, as 1.0; up to eight heads have a
+    line of their colour above the map.
     """
     maps, allowed = as_weights(weights, mask)
     samples, heads = maps.shape[:2]
@@ -53,7 +56,11 @@ def show_heads(
     names = {(True, True): "head_of_sample", (True, False): "sample", (False, True): "head"}
     words = words_here()["plots"]
     title = words.get(names.get((samples > 1, heads > 1)), "")  # none for what is alone
-    titles = [title.format(sample=sample, head=head) for sample in range(samples) for head in range(heads)]
+    if head_labels is not None and len(head_labels) != heads:
+        raise ValueError(f"head_labels must hold {heads} names, got {len(head_labels)}")
+    named = [str(head) for head in head_labels or range(heads)]
+    titles = [title.format(sample=sample, head=head) for sample in range(samples) for head in named]
+    colours = colours_of_heads(named) if heads > 1 or head_labels else {}
     queries, keys = maps.shape[2:]
     panels = maps.reshape(-1, queries, keys)
     rows = math.ceil(len(panels) / columns)
@@ -71,21 +78,23 @@ def show_heads(
             axes.set_visible(False)
             continue
         shown = np.ma.array(panels[i], mask=forbidden[i] & (panels[i] == 0))  # the ground shows there
-        image = axes.imshow(shown, "viridis", vmin=0, vmax=top)
+        image = axes.imshow(shown, COLOUR_MAP, vmin=0, vmax=top)
         axes.set_facecolor(look.LIGHT["forbidden"])
         axes.set_title(titles[i], fontsize=LETTERS, loc="left", family=_families())
+        if colour := colours.get(named[i % heads]):
+            axes.spines["top"].set(color=colour, linewidth=5)
         if forbidden[i].any():
             _hatch(axes, image, forbidden[i])
         _set_tokens(axes.yaxis, "query_labels", query_labels, queries, side)
         _set_tokens(axes.xaxis, "key_labels", key_labels, keys, side)
-        for axis, name, colour, is_inner in (
-            (axes.yaxis, words["queries"], look.LIGHT["q"], i % columns > 0),
-            (axes.xaxis, words["keys"], look.LIGHT["k"], i + columns < len(panels)),
+        for axis, name, is_inner in (
+            (axes.yaxis, words["queries"], i % columns > 0),
+            (axes.xaxis, words["keys"], i + columns < len(panels)),
         ):
             if is_inner:  # the outer one holds for the whole row or column
                 axis.set_ticks([])
             else:
-                axis.set_label_text(name, color=colour, family=_families(), parse_math=False)
+                name_axis(axis, name, family=_families())
     length = max(3, 8 * rows * queries * side)  # of the colour bar: it makes all bars equally wide
     bar = figure.colorbar(image, ax=grid, aspect=length)
     bar.set_label(words["weight"], family=_families())
@@ -107,7 +116,7 @@ def show_overview(maps: np.ndarray, rows: list[str], columns: list[str], corner:
         figsize=(1.4 + 0.5 * len(columns), 0.6 + 0.5 * len(rows)), layout="compressed"
     )
     plt.close(figure)
-    axes.imshow(sheet, "viridis", vmin=0, vmax=1)
+    axes.imshow(sheet, COLOUR_MAP, vmin=0, vmax=1)
     axes.set_frame_on(False)
     for axis, names, size in ((axes.yaxis, rows, queries), (axes.xaxis, columns, keys)):
         axis.set_ticks(np.arange(len(names)) * (size + gap) + size / 2, names, family=_families())
@@ -119,11 +128,8 @@ def show_overview(maps: np.ndarray, rows: list[str], columns: list[str], corner:
 def _hatch(axes: Axes, image: AxesImage, forbidden: np.ndarray) -> None:
     """Hatch the whole map, and lay the allowed cells over it: a patch for each cell would take seconds."""
     queries, keys = forbidden.shape
-    gap = look.HATCH["gap"] * LETTERS  # points; matplotlib divides 12 √2 of them by the number of characters
-    hatch = ("/" if look.HATCH["angle"] > 0 else "\\") * max(1, round(12 * math.sqrt(2) / gap))
-    colours = {"facecolor": "none", "edgecolor": look.LIGHT["hatching"]}
     with plt.rc_context({"hatch.linewidth": look.HATCH["line"] * LETTERS}):
-        axes.add_patch(Rectangle((-0.5, -0.5), keys, queries, hatch=hatch, linewidth=0, **colours))
+        axes.add_patch(Rectangle((-0.5, -0.5), keys, queries, facecolor="none", **hatching()))
     allowed: np.ma.MaskedArray = np.ma.array(image.get_array(), mask=forbidden)
     low, top = image.get_clim()
     axes.imshow(allowed, image.get_cmap().with_extremes(bad="none"), vmin=low, vmax=top, zorder=2)

@@ -18,7 +18,7 @@ TWICE_AS_WIDE = "WF"  # as Unicode says of Chinese letters and marks
 
 
 def show_table(names: Sequence[Any], rows: Sequence[Sequence[Any]]) -> HTML:
-    """Rows below the ``names`` of their columns; ✓ and ✗ have colours.
+    """Rows below the ``names`` of their columns; ✓ and ✗ have colours, and a zero no sign.
 
     A column of numbers ends at its right edge, one of ✓ and ✗ stands in the middle, any other is text.
     """
@@ -59,5 +59,6 @@ def _line(kind: str, texts: Sequence[str], sides: Sequence[str]) -> str:
 
 def _marked(text: str) -> str:
     if re.fullmatch(NUMBER, text):
-        return text.replace("-", "−")  # no line ends behind a minus
+        is_zero = not text.strip("-−0.,")
+        return text.lstrip("-−") if is_zero else text.replace("-", "−")  # no line ends behind a minus
     return f'<b style="color: {MARKS[text]}">{text}</b>' if text in MARKS else escape(text)

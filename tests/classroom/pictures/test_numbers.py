@@ -6,57 +6,158 @@ import torch
 from matplotlib.colors import to_hex
 from matplotlib.patches import Rectangle
 
+from mha_lib import causal_mask
 from mha_lib.classroom import look
+from mha_lib.classroom.pictures.grammar import said
 from mha_lib.classroom.pictures.numbers import show_bars, show_cells, show_lines
 from mha_lib.classroom.pictures.theme import alt_of
+
+NUMBER, THIS = look.LIGHT["number"], look.LIGHT["this"]
 
 
 def texts(axes):
     return [text.get_text() for text in axes.texts]
 
 
-def test_bars_have_the_heights_of_the_numbers_on_one_scale_and_say_them():
-    figure = show_bars({"a": torch.tensor([0.25, 0.75]), "b": [2, -1]}, ["left", "right"], highest=3.0)
-    first, second = figure.axes
-    assert [bar.get_height() for bar in first.patches if isinstance(bar, Rectangle)] == [0.25, 0.75]
-    assert texts(first) + texts(second) == ["0.25", "0.75", "2", "−1"]
-    assert [label.get_text() for label in second.get_xticklabels()] == ["left", "right"]
-    assert first.get_ylim()[1] == second.get_ylim()[1] == pytest.approx(1.15 * 3)
+def patches(axes):
+    return [patch for patch in axes.patches if isinstance(patch, Rectangle)]
 
 
-def test_cells_are_the_deeper_the_larger_their_number_and_tell_signs_by_colour():
-    figure = show_cells({"scores": [[1.0, -2.0], [0.0, 0.5]], "column": [[1], [2]]}, ["q", "r"], ["k", "l"])
+def faces(axes):
+    return [to_hex(patch.get_facecolor()) for patch in patches(axes)]
+
+
+def names(axis):
+    return [label.get_text() for label in axis.get_ticklabels()], axis.get_label_text()
+
+
+def test_bars_stand_on_zero_on_one_scale_and_say_their_numbers():
+    figure = show_bars({"a": torch.tensor([0.25, 0.75]), "b": [3, -1]}, ["left", "right"], this="right")
     first, second = figure.axes
-    cells = [patch for patch in first.patches if isinstance(patch, Rectangle)]
+    assert [bar.get_height() for bar in patches(first)] == [0.25, 0.75]
+    assert texts(first) + texts(second) == ["0.25", "0.75", "3", "−1"]
+    assert names(second.xaxis) == (["left", "right"], "")
+    assert first.get_ylim() == second.get_ylim() == pytest.approx((-1.6, 3.6))
+    assert all(line.get_ydata() == [0, 0] for axes in figure.axes for line in axes.lines)
+    assert faces(first) == [NUMBER, THIS]
+
+
+def test_the_scale_of_shares_and_weights_ends_at_one_and_weights_alone_are_in_viridis():
+    figure = show_bars({"seen": [0.0, 1.0], "right": [0.1, 0.2]}, ["a", "b"], role={"seen": "weights"})
+    first, second = figure.axes
+    assert first.get_ylim()[1] == second.get_ylim()[1] == pytest.approx(1.15)
+    assert show_bars({"right": [0.1]}, ["a"], role="shares").axes[0].get_ylim() == first.get_ylim()
+    assert show_bars({"right": [0.1]}, ["a"]).axes[0].get_ylim()[1] == pytest.approx(0.115)
+    assert (faces(first), faces(second)) == (["#440154", "#fde725"], [NUMBER] * 2)
+
+
+def test_compared_bars_stand_side_by_side_the_first_hollow():
+    panels = {"encoder": {"by zero": [0.5, 0.4], "by mean": [0.6, 0.9]}}
+    (axes,) = show_bars(panels, ["0", "1"], role="compare", xlabel="place").axes
+    assert [bar.get_height() for bar in patches(axes)] == [0.5, 0.4, 0.6, 0.9]
+    assert [to_hex(bar.get_facecolor(), keep_alpha=True)[-2:] for bar in patches(axes)] == [
+        "00",
+        "00",
+        "ff",
+        "ff",
+    ]
+    left, right = patches(axes)[0], patches(axes)[2]
+    assert left.get_x() + left.get_width() < right.get_x()
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["by zero", "by mean"]
+
+
+def test_heads_have_their_colours_where_an_axis_or_a_line_names_them():
+    heads = ["0.0", "0.1", "1.0", "even"]
+    (axes,) = show_bars({"right": [0.1, 0.2, 0.3, 0.4]}, heads, xlabel="head").axes
+    wanted = [look.LIGHT[name] for name in ("head0", "head1", "head4", "number")]
+    assert faces(axes) == wanted
+    assert faces(show_bars({"right": [0.1, 0.2]}, ["0.0", "0.1"], xlabel="T").axes[0]) == [NUMBER] * 2
+    (axes,) = show_lines([1, 2], {f"head {h}": [0, 1] for h in heads}, xlabel="step", ylabel="right").axes
+    assert [line.get_color() for line in axes.lines[:4]] == wanted
+    nine = {f"head {h}": [0, 1] for h in range(9)}
+    (axes,) = show_lines([1, 2], nine, xlabel="step", ylabel="right").axes
+    assert {line.get_color() for line in axes.lines[:9]} == {NUMBER}, "more heads than colours have none"
+
+
+def test_cells_are_the_deeper_the_larger_their_number_and_negative_ones_have_a_frame():
+    panels = {"scores": [[1.0, -2.0], [0.0, 0.5]], "column": [[1], [2]]}
+    figure = show_cells(
+        panels, ["q", "r"], {"scores": ["k", "l"]}, xlabel={"column": "values"}, this=("r", 0)
+    )
+    first, second = figure.axes
+    cells = patches(first)[:4]
     assert [cell.get_alpha() for cell in cells] == pytest.approx([0.3, 0.6, 0.0, 0.15])
-    assert [to_hex(cell.get_facecolor()) for cell in cells] == [look.LIGHT[name] for name in "qkqq"]
+    assert [to_hex(cell.get_facecolor()) if cell.get_fill() else "" for cell in cells][::2] == [NUMBER] * 2
+    assert [cell.get_linewidth() > 0 for cell in cells] == [False, True, False, False]
+    assert to_hex(cells[1].get_edgecolor()) == NUMBER
+    assert cells[1].get_facecolor()[3] == 0
     assert texts(first) == ["1.00", "−2.00", "0.00", "0.50"]
     assert texts(second) == ["1", "2"]
-    assert [label.get_text() for label in first.get_yticklabels()] == ["q", "r"]
-    assert [label.get_text() for label in first.get_xticklabels()] == ["k", "l"]
-    assert [*second.get_xticks(), *second.get_yticks()] == []
+    assert [names(first.yaxis), names(first.xaxis)] == [(["q", "r"], ""), (["k", "l"], "")]
+    assert [names(second.yaxis), names(second.xaxis)] == [([], ""), ([], "values")]
+    assert second.xaxis.label.get_color() == look.LIGHT["v"]
+    accent = patches(first)[-1]
+    assert (accent.get_xy(), to_hex(accent.get_edgecolor())) == ((0, 1), THIS)
+
+
+def test_cells_of_weights_are_in_viridis_on_named_axes_and_hatched_where_masked():
+    mask = causal_mask(2, 2)
+    scores = torch.tensor([[1.0, -torch.inf], [0.0, 1.0]])
+    (axes,) = show_cells({"weights": scores}, role="weights", mask=mask, digits=1).axes
+    assert texts(axes) == ["1.0", "0.0", "1.0"]
+    plain = [patch for patch in patches(axes) if not patch.get_hatch()]
+    wanted = ["#fde725", look.LIGHT["forbidden"], "#440154", "#fde725"]
+    assert [to_hex(patch.get_facecolor()) for patch in plain] == wanted
+    assert [patch.get_xy() for patch in patches(axes) if patch.get_hatch()] == [(1, 0)]
+    for axis, kind in ((axes.yaxis, "queries"), (axes.xaxis, "keys")):
+        assert names(axis) == ([], kind)
+        assert axis.label.get_color() == look.LIGHT[kind[0]]
 
 
 def test_lines_pass_through_their_numbers_and_have_names():
-    figure = show_lines([4, 64], {"one": [4.0, 64.0], "other": [1.0, 1.0]}, xlabel="d", logarithmic=True)
+    given = {"one": [4.0, 64.0], "other": [1.0, 1.0]}
+    figure = show_lines([4, 64], given, xlabel="d", ylabel="size", this="other", logarithmic=True)
     (axes,) = figure.axes
     drawn = [np.asarray(line.get_xydata()).tolist() for line in axes.lines]
     assert drawn == [[[4, 4], [64, 64]], [[4, 1], [64, 1]]]
+    assert [line.get_color() for line in axes.lines] == [NUMBER, THIS]
     legend = axes.get_legend()
     assert legend is not None
     assert [text.get_text() for text in legend.get_texts()] == ["one", "other"]
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
     assert "one, other" in alt_of(figure)
+    (axes,) = show_lines([1, 2], {"one": [0.5, 0.6]}, xlabel="d", ylabel="right", role="shares").axes
+    assert axes.get_ylim() == (0, 1.05)
 
 
-def test_what_cannot_be_drawn_is_refused_with_what_was_wanted_and_what_came():
-    with pytest.raises(ValueError, match="wanted numbers by their titles"):
-        show_bars({}, [])
-    with pytest.raises(ValueError, match="panel 'w' must hold 2 numbers, as labels does, got 3"):
-        show_bars({"w": [1, 2, 3]}, ["a", "b"])
-    with pytest.raises(ValueError, match=r"'w' must be a matrix, got shape \(1,\)"):
-        show_cells({"w": [1.0]})
-    with pytest.raises(ValueError, match="'w' must be finite, got NaN or infinity"):
-        show_cells({"w": [[float("nan")]]})
-    with pytest.raises(ValueError, match="line 'w' must hold 2 numbers, as x does, got 1"):
-        show_lines([1, 2], {"w": [1.0]}, xlabel="d")
+@pytest.mark.parametrize(
+    ("number", "digits", "text"), [(-0.001, 2, "0.00"), (-1, 2, "−1"), (1234.5, 1, "1,234.5")]
+)
+def test_a_zero_has_no_sign(number, digits, text):
+    assert said(number, digits) == text
+
+
+@pytest.mark.parametrize(
+    ("draw", "error"),
+    [
+        (lambda: show_bars({}, []), "wanted numbers by their titles"),
+        (lambda: show_bars({"": [1]}, ["a"]), "a title must say in words what the numbers are, got ''"),
+        (lambda: show_bars({"w": [1, 2, 3]}, ["a", "b"]), "panel 'w' must hold 2 numbers"),
+        (lambda: show_bars({"w": [1]}, ["1.0"]), "xlabel must name the axis of labels"),
+        (lambda: show_bars({"w": [1]}, ["a"], this="b"), r"this='b' must be one of \['a'\]"),
+        (lambda: show_bars({"w": [1]}, ["a"], role="scores"), "role must be one of 'numbers', 'shares', 'w"),
+        (lambda: show_bars({"w": [2]}, ["a"], role="shares"), "'w' must be from 0 to 1, as shares"),
+        (lambda: show_cells({"w": [1.0]}), r"'w' must be a matrix, got shape \(1,\)"),
+        (lambda: show_cells({"w": [[1.0]]}), "ylabel must name the axis of rows of 'w'"),
+        (lambda: show_cells({"w": [[float("nan")]]}), "'w' must be finite where a mask"),
+        (lambda: show_cells({"w": [[1.0]]}, ["a", "b"]), "rows of 'w' must hold 1 names, got 2"),
+        (lambda: show_cells({"w": [[1.0]]}, mask=[[1]]), "mask of 'w' must be boolean"),
+        (lambda: show_cells({"w": [[1.0]]}, ["a"], ["b"], this=("c", 0)), r"this must name one of \['a'\]"),
+        (lambda: show_cells({"w": [[1.0]]}, ["a"], ["b"], this=(1, 0)), r"this=\(1, 0\) must be a cell of"),
+        (lambda: show_lines([1, 2], {"w": [1.0]}, xlabel="d", ylabel="y"), "line 'w' must hold 2 numbers"),
+        (lambda: show_lines([1], {"w": [1.0]}, xlabel="d", ylabel=""), "ylabel must name the axis of y"),
+    ],
+)  # fmt: skip
+def test_what_is_not_in_the_grammar_is_refused_with_what_was_wanted_and_what_came(draw, error):
+    with pytest.raises(ValueError, match=error):
+        draw()

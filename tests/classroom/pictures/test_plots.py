@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 import torch
 from matplotlib import font_manager
+from matplotlib.colors import to_hex
 from matplotlib.patches import Rectangle
 
 from mha_lib import causal_mask, masked_softmax, padding_mask
 from mha_lib.classroom import look
 from mha_lib.classroom.lesson.language import speak, words_in
-from mha_lib.classroom.pictures import plots
+from mha_lib.classroom.pictures import grammar, plots
 from mha_lib.classroom.pictures.plots import show_heads, show_overview
 
 B, H, Q, K = 2, 5, 3, 7
@@ -36,7 +37,8 @@ def test_every_head_is_drawn_on_one_scale_with_one_colour_bar():
 
 def test_what_the_figure_says_comes_from_the_words_and_its_colours_from_the_palette(monkeypatch):
     words = {name: f"⟦{said}⟧" for name, said in words_in("en")["plots"].items()}
-    monkeypatch.setattr(plots, "words_here", lambda: {"plots": words})
+    for module in (plots, grammar):
+        monkeypatch.setattr(module, "words_here", lambda: {"plots": words})
     figure = show_heads(weights(1, 2, Q, K), to_max=True)
     assert [axes.get_title(loc="left") for axes in panels(figure)] == ["⟦head 0⟧", "⟦head 1⟧"]
     titles = [axes.get_title(loc="left") for axes in panels(show_heads(weights(2, 2, Q, K)))]
@@ -48,6 +50,15 @@ def test_what_the_figure_says_comes_from_the_words_and_its_colours_from_the_pale
     assert figure.axes[-1].get_ylabel() == "⟦weight⟧"
     assert first.yaxis.label.get_color() == look.LIGHT["q"]
     assert first.xaxis.label.get_color() == look.LIGHT["k"]
+
+
+def test_heads_with_layers_have_their_names_and_a_line_of_their_colour():
+    figure = show_heads(weights(2, Q, K), head_labels=["1.0", "1.1"])
+    assert [axes.get_title(loc="left") for axes in panels(figure)] == ["head 1.0", "head 1.1"]
+    lines = [axes.spines["top"].get_edgecolor() for axes in panels(figure)]
+    assert [to_hex(colour) for colour in lines] == [look.LIGHT["head4"], look.LIGHT["head5"]]
+    with pytest.raises(ValueError, match="head_labels must hold 2 names, got 1"):
+        show_heads(weights(2, Q, K), head_labels=["1.0"])
 
 
 def hatched(axes):
