@@ -80,14 +80,14 @@ def explore(
     the settings by name, and answers ``{shape: [H, Q, K], weights, mask, queryLabels, keyLabels}``, or throws
     an error to show. It is called only where the outputs become a page, since ``torch.export`` takes seconds.
 
-    Where queries and keys have labels, V changes between the map and the arcs: tokens in a row (two, if queries
-    and keys differ), and an arc for each weight, as thick as it is large. ``view`` is the one shown first.
-    The arcs of ``query`` are in colour; Space goes to the next query, and the arcs before it stay in grey.
-    ``steps`` names a control through whose values Space goes instead: then the arcs of ``query`` are alone, or
-    without ``query`` those of all queries. ``layers`` says that the heads (H,Q,K) are those of so many layers,
-    one layer after the other: they are named layer.head, and are nodes on streams. ``heads`` names a control
-    ``[range(2)] * H``, in which 0 means off: a click on a node turns its head off. The ``bars`` of a
-    ``Picture`` are drawn beside the arcs.
+    Where queries and keys have labels, V changes between the map and the arcs: tokens in a row (two, if
+    queries and keys differ), and an arc for each weight, as thick as it is large. ``view`` is the one shown
+    first. The arcs of ``query`` are in colour; Space goes to the next query, and the arcs before it stay in
+    grey. ``steps`` names a control through whose values Space goes instead: then the arcs of ``query`` are
+    alone, or without ``query`` those of all queries. ``layers`` says that the heads (H,Q,K) are those of so
+    many layers, one layer after the other: they are named layer.head, and are nodes on streams. ``heads``
+    names a control ``[range(2)] * H``, in which 0 means off: a click on a node turns its head off. The
+    ``bars`` of a ``Picture`` are drawn beside the arcs.
     A cell shows the explorer it ends with; ``settings`` and ``weights`` hand its state to the next cell.
     """
     defaults = {name: p.default for name, p in inspect.signature(weights_of).parameters.items()}

@@ -6,7 +6,7 @@
 //   query    the query whose arcs are in colour, -1 for all of them; before it, arcs of earlier queries are grey
 //   sketch   the size and the places: lengths are pixels of the canvas, as in a drawing
 import { indexOf, isForbidden, weightOf } from "./decode.js";
-import { fill, make } from "./elements.js";
+import { fill } from "./elements.js";
 import { widestOf } from "./grid.js";
 import { labelOf, sayTitle } from "./words.js";
 
