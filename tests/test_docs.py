@@ -11,6 +11,8 @@ import pytest
 import mha_lib
 from mha_lib.classroom.__main__ import make_parser
 from mha_lib.classroom.lesson.language import words_in
+from mha_lib.classroom.lesson.reading import read_lesson
+from mha_lib.classroom.lesson.slides import addresses_of
 from tests import test_house
 
 ROOT = Path(__file__).parents[1]
@@ -74,7 +76,18 @@ def test_every_link_leads_to_a_file_and_a_heading(page):
             continue
         target = page.parent / address if address else page
         assert target.exists(), link
-        assert not anchor or anchor in anchors_of(target), link
+        if target.suffix != ".ipynb":
+            assert not anchor or anchor in anchors_of(target), link
+
+
+@each_page
+def test_every_address_of_a_step_is_the_one_that_the_step_has(page):
+    for address, file, step in re.findall(r"\[([^\]]+)\]\((\S+\.ipynb)#([\w-]+)\)", prose_of(page)):
+        lesson = read_lesson(page.parent / file)
+        assert lesson.language == page.parent.name, file
+        addresses = addresses_of(lesson.slides, lesson.identity)
+        assert step in addresses, f"{file} has no step {step}"
+        assert address == addresses[step], f"{step} is {addresses[step]} now, and not {address}"
 
 
 @each_page

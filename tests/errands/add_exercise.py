@@ -1,4 +1,4 @@
-"""A kind of exercise: a set of numbers. In lesson 01 one names the axes of a softmax in this way."""
+"""A kind of exercise: a set of numbers. In lesson 01 one names the factor of the cost in this way."""
 
 from pathlib import Path
 
@@ -30,8 +30,8 @@ class Several(Judged):
         name = next((name for name, slip in self.mistakes.items() if slip == given), None)
         return self.mistaken(name) if name else wrong("another_set", given=describe(given))
 '''
-SEVERAL = 'Several("softmax_axis", {1}, {"over_queries": {0}})'
-ANSWERS = 'softmax_axis = Answers(right=[{1}], wrong=[("over_queries", {0}), ("another_set", {0, 1})])'
+SEVERAL = 'Several("cost_factor", {2}, {"both_twice": {4}, "same_work": {1}}, hint="cost-why")'
+ANSWERS = 'cost_factor = Answers(right=[{2}], wrong=[("both_twice", {4}), ("another_set", {0, 1})])'
 SAID = {"en": "another set is wanted, this is {given}.", "zh": "应是另一个集合，这里是 {given}。"}
 
 
@@ -44,6 +44,6 @@ def make(root: Path) -> None:
     name = "lesson_01_single_head_attention.py"
     lesson = classroom / "exercises" / name
     add_above(lesson, "import Draw, Exercise", "from mha_lib.classroom.exercises.several import Several\n")
-    replace(lesson, 'Small("softmax_axis", 1, {"over_queries": 0}, also=(-1,))', SEVERAL)
+    replace(lesson, 'Small("cost_factor", 2, {"both_twice": 4, "same_work": 1}, hint="cost-why")', SEVERAL)
     answers = root / "tests" / "classroom" / "exercises" / name
-    replace(answers, "softmax_axis = Answers(right=[1, -1])", ANSWERS)
+    replace(answers, "cost_factor = Answers(right=[2.0])", ANSWERS)

@@ -39,10 +39,9 @@ def test_the_variance_of_a_dot_product_is_d(run):
 
 
 def test_unscaled_the_median_query_loses_its_gradient_and_the_mean_much_less_of_it(run):
-    measured = run("01", "measure-softmax")["measured"][False]
-    (at_4, mean_at_4, _), *_, (at_1024, mean_at_1024, _) = measured
-    assert at_4 / at_1024 > 2_000
-    assert 4 < mean_at_4 / mean_at_1024 < 12
+    names = run("01", "measure-softmax", "scaling-saves-the-gradient")
+    assert names["medians"][0] / names["medians"][-1] > 2_000
+    assert 4 < names["means"][0] / names["means"][-1] < 12
 
 
 def test_heads_with_other_weights_are_equivariant_and_positions_end_it(run):

@@ -276,6 +276,8 @@ def hints(reason: str, line: str, variables: Mapping[str, Any]) -> Iterator[str]
             yield say("all_axes_turned")
         elif "non-singleton" in reason and len({tensor.dim() for tensor in tensors.values()}) > 1:
             yield say("axis_missing_before")
+        elif re.search("batch2|mat1 and mat2", reason):
+            yield say("axes_do_not_meet")
 
 
 def difference(result: Tensor, right: Tensor, call: Arguments) -> Verdict:

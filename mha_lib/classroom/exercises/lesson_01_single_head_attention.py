@@ -26,7 +26,7 @@ from mha_lib.classroom.exercises.small import Small
 
 
 def draw_axes(draw: Draw) -> tuple[int, ...]:
-    """B, Q, K, d and d_v, all different."""
+    """B, n, m, d and d_v, all different."""
     return draw.sizes(2, 3, 4, 5, 6, 7)[:5]
 
 
@@ -125,25 +125,33 @@ def additive_attention(
     return attention(queries, keys, values, num_hiddens=len(w_v), score=score, divisor=divisor, **steps)
 
 
-RAW, REAL = torch.tensor([2.0, 1.0, 3.0, 0.5]), torch.tensor([True, True, False, False])
-
 EXERCISES: tuple[Judged, ...] = (
     Small(
         "one_weight",
         torch.tensor([3.0, 1.0, 1.0]).softmax(0)[0],
         {"share_of_scores": 3 / 5, "not_divided": math.exp(3)},
         within=0.006,
+        hint="flow",
     ),
-    Small("softmax_axis", 1, {"over_queries": 0}, also=(-1,)),
-    Small("best_scale", 2, {"no_root": 1, "squared": 3, "nothing": 4}),
-    Small(
-        "mended_mask",
-        RAW.masked_fill(~REAL, -torch.inf).softmax(0),
-        {"score_zero": (RAW * REAL).softmax(0), "after_softmax": RAW.softmax(0) * REAL},
+    Exercise(
+        "dot_product_attention", attention, draw_attention, rules=NO_ATTENTION, hint="one-line-why"
+    ).recognising(
+        **shared(*SCALE, "scale_of_values"),
+        **shared("mask_missing", "mask_upside_down", "forbidden_scores_zero"),
+        forbidden_scores_too_high=HIGH_FILLS,
+        **shared("forbidden_weights_zero", "renormalised"),
+        **shared("softmax_over_queries", "softmax_over_samples", "softmax_missing"),
+        **shared("exponentials", "weights_returned"),
+        keys_mixed={"mix": lambda weights, keys, values: weights @ keys},
     ),
-    Small("one_key_more", [2, 3, 4, 5, 6], {"one_too_few": [1, 2, 3, 4, 5], "all_keys": [6] * 5}),
-    Small("cost_factor", 2, {"both_twice": 4, "same_work": 1}),
-    Exercise("masked_softmax", masked_weights, draw_low_scores, rules=not_by("masked_softmax")).recognising(
+    Small("cost_factor", 2, {"both_twice": 4, "same_work": 1}, hint="cost-why"),
+    Exercise(
+        "masked_softmax",
+        masked_weights,
+        draw_low_scores,
+        rules=not_by("masked_softmax"),
+        hint="masking-guess-why",
+    ).recognising(
         **shared("mask_missing", "mask_upside_down", "forbidden_scores_zero"),
         **shared("forbidden_scores_too_high", "forbidden_weights_zero", "renormalised"),
         **shared(*SOFTMAX, "softmax_over_samples", "underflow"),
@@ -153,6 +161,7 @@ EXERCISES: tuple[Judged, ...] = (
         mask_from_lengths,
         draw_lengths,
         rules=no_loop(lengths_of_size) | not_by("padding_mask"),
+        hint="lengths",
     ).recognising(
         mask_upside_down={"masked": torch.logical_not},
         one_key_too_many={"allowed": lambda positions, lengths: positions <= lengths},
@@ -162,17 +171,12 @@ EXERCISES: tuple[Judged, ...] = (
         row_for_each_key={"place": lambda mask: mask[:, None].expand(-1, mask.shape[1], -1)},
         width_of_the_longest=lambda lengths, _: mask_from_lengths(lengths, int(lengths.max())),
     ),
-    Exercise("dot_product_attention", attention, draw_attention, rules=NO_ATTENTION).recognising(
-        **shared(*SCALE, "scale_of_values"),
-        **shared("mask_missing", "mask_upside_down", "forbidden_scores_zero"),
-        forbidden_scores_too_high=HIGH_FILLS,
-        **shared("forbidden_weights_zero", "renormalised"),
-        **shared("softmax_over_queries", "softmax_over_samples", "softmax_missing"),
-        **shared("exponentials", "weights_returned"),
-        keys_mixed={"mix": lambda weights, keys, values: weights @ keys},
-    ),
     Exercise(
-        "additive_attention", additive_attention, draw_additive, rules=no_loop(additive_of_size)
+        "additive_attention",
+        additive_attention,
+        draw_additive,
+        rules=no_loop(additive_of_size),
+        hint="scoring-functions",
     ).recognising(
         tanh_missing={"hidden": lambda q, k: q + k},
         tanh_before_sum={"hidden": lambda q, k: q.tanh() + k.tanh()},

@@ -133,8 +133,6 @@ def who_sees_whom(
 
 
 EXERCISES: tuple[Judged, ...] = (
-    Small("output_size", 2 * 7 * 5, {"width_of_queries": 2 * 7 * 8, "weights_counted": 2 * 7 * 7}),
-    Small("missed_target", 3, {"near_edge": 4, "near_corner": 2, "far_inside": 1}),
     Small("moved_row", 1, {"read_backwards": 2, "stays": 0}),
     Small(
         "one_wave", math.sin(0.02), {"cosine": math.cos(0.02), "root_missing": math.sin(0.2)}, within=0.001

@@ -11,8 +11,10 @@
     }
 
 A step has the name of the cell with which its slide begins. Its cells come along, and so do the cells that
-bind the names which they read (``needs.py``). The notebook lies in ``build/route-<language>/``, and every
-command takes it as it takes a lesson. Each lesson's cells keep their names to themselves: ``begin_part``.
+bind the names which they read (``needs.py``). A step that is optional in its lesson is on the core path of a
+route that names it. ``"after": ["01", "02"]`` names lessons whose terms the class knows. The notebook lies
+in ``build/route-<language>/``, and every command takes it as it takes a lesson. Each lesson's cells keep
+their names to themselves: ``begin_part``.
 """
 
 import re
@@ -37,6 +39,7 @@ from mha_lib.classroom.lesson.slides import (
     addresses_of,
     core_minutes,
     read_slides,
+    slide_type,
     source,
     steps_of,
 )
@@ -56,6 +59,7 @@ class Route:
     title: str
     minutes: float  # of the lecture, with its questions
     steps: list[tuple[Path, list[str]]]  # lessons, each with the names of its steps
+    after: list[Path]  # lessons whose terms the class knows
     lessons: list[Path]  # all of the course
 
 
@@ -80,26 +84,28 @@ def find_route(root: Path, language: str, name: str) -> Route:
             raise CourseError("bad_route", file=file, entry=f"{ROUTES}: {name}: {entry}")
 
     title, minutes, entries = (route.get(each, "") for each in ("title", "minutes", "steps"))
+    after = route.get("after", [])
     require(re.fullmatch(r"[\w-]+", name), repr(name))
     require(isinstance(title, str) and title.strip(), f"title: {title!r}")
     require(type(minutes) in (int, float) and minutes > 0, f"minutes: {minutes!r}")
     require(isinstance(entries, list) and entries, f"steps: {entries!r}")
+    require(isinstance(after, list) and all(isinstance(each, str) for each in after), f"after: {after!r}")
     lessons, chosen = prepare_lessons(root, language), []
-    last: dict[Path, int] = {}  # of each lesson the step that was chosen last
+    named: set[tuple[Path, str]] = set()
     for entry in entries:
         require(isinstance(entry, str) and len(entry.split()) > 1, f"steps: {entry!r}")
         number, *steps = entry.split()
         lesson = find_lesson(number, lessons)
-        known = list(steps_of(read_lesson(lesson).cells))
+        known = steps_of(read_lesson(lesson).cells)
         for step in steps:
             if step not in known:
                 about = {"route": name, "lesson": number, "step": step, "known": " ".join(known)}
                 raise CourseError("no_step", file=file, **about)
-            require(known.index(step) > last.get(lesson, -1), f"steps: {entry!r}: {step}")
-            last[lesson] = known.index(step)
+            require((lesson, step) not in named, f"steps: {entry!r}: {step}")
+            named.add((lesson, step))
         chosen.append((lesson, steps))
     title = said_in(language, title, phrases_of(source_folder(root, language)))
-    return Route(name, title, minutes, chosen, lessons)
+    return Route(name, title, minutes, chosen, [find_lesson(each, lessons) for each in after], lessons)
 
 
 def make_route(root: Path, language: str, name: str) -> tuple[Path, list[str]]:
@@ -137,16 +143,22 @@ def notebook_of(route: Route, language: str) -> dict[str, Any]:
 
 
 def cells_of(lesson: Path, steps: list[str], number: str, taken: set[str]) -> Iterator[dict[str, Any]]:
-    """The cells of these steps, before each those that it needs; none that is ``taken``."""
+    """The cells of these steps, before each those that it needs; none that is ``taken``.
+
+    A ``CourseError`` names a step that comes too late: an earlier one has needed what it shows.
+    """
     read = read_lesson(lesson)
     cells, addresses = read.cells, addresses_of(read.slides, read.identity)
-    by_step = steps_of(cells)
+    by_step, slides = steps_of(cells), {slide.cells[0]["id"]: slide for slide in read.slides if slide.cells}
     for step in steps:
         its, begin = by_step[step], cells.index(by_step[step][0])
+        word = next((time["optional"] for time in slides[step].times if time["optional"]), "")
         needed = [cell for cell in cells[:begin] if is_quiet(cell)] + needed_by(its, cells[:begin])
         for cell in sorted(needed, key=cells.index) + its:
             name = f"{number}-{cell['id']}"
             if name in taken:
+                if cell in its and slide_type(cell) != "skip":
+                    raise CourseError("step_too_late", lesson=number, step=step)
                 continue
             taken.add(name)
             metadata = dict(cell["metadata"])
@@ -154,7 +166,16 @@ def cells_of(lesson: Path, steps: list[str], number: str, taken: set[str]) -> It
                 metadata[STEP] = {"address": addresses[step]}
             if cell in needed:
                 metadata |= {"slideshow": {"slide_type": "skip"}, "jupyter": {"source_hidden": True}}
-            yield cell | {"id": name, "metadata": metadata}
+            shown = cell | {"id": name, "metadata": metadata}
+            yield in_core(shown, word) if word else shown
+
+
+def in_core(cell: dict[str, Any], word: str) -> dict[str, Any]:
+    """A cell of an optional step as one of the core path, without the ``word`` that says it is optional."""
+    if slide_type(cell) == "subslide":
+        cell["metadata"]["slideshow"] = {"slide_type": "slide"}
+    begins = rf"^(#+ +)?{word}[\s,:，：]*(\w)"
+    return cell | {"source": re.sub(begins, lambda found: (found[1] or "") + found[2].upper(), source(cell))}
 
 
 def is_quiet(cell: Any) -> bool:
@@ -173,6 +194,8 @@ def doubts_about(route: Route, cells: list[Any], language: str) -> Iterator[str]
     words = words_in(language)["route"]
     defined_in: dict[str, list[str]] = {}
     for lesson in route.lessons:
+        if lesson in route.after:
+            continue
         for one in definitions_in(read_lesson(lesson)):
             defined_in.setdefault(one.term, []).append(f"{lesson.stem.split('_')[0]}-{one.cell}")
     first_uses: dict[str, str] = {}

@@ -45,6 +45,7 @@ FRAME = 5  # points, around the cell of a negative number
 ON_DARK, ON_BRIGHT = "#fffffe", "#000001"  # letters on viridis; no greys, which would turn in a dark theme
 Names = Sequence[str] | Mapping[str, Sequence[str]] | None
 Of = str | Mapping[str, str]  # for all panels, or {title: …}
+Cell = tuple[str | int, str | int | None]  # its row and its column; None: the whole row
 
 
 def show_bars(
@@ -123,7 +124,7 @@ def show_cells(
     *,
     role: Of = NUMBERS,
     mask: Any = None,
-    this: tuple[str | int, str | int] | None = None,
+    this: Cell | Mapping[str, Cell] | None = None,
     ylabel: Of = "",
     xlabel: Of = "",
     digits: int = 2,
@@ -134,8 +135,8 @@ def show_cells(
     with queries as rows and keys as columns. ``rows`` and ``columns`` name the cells of all panels, those of
     the rows once; where they are no words, ``ylabel`` and ``xlabel`` say what they are. ``mask``, True = may
     attend, hatches the other cells, whose numbers are not drawn and may be −∞. ``this`` is the (row, column)
-    of the cell with the accent, by name or number. Names, roles and masks may differ between panels, as
-    {title: …}.
+    of the cell with the accent, by name or number, or (row, None) for a row. Names, roles, masks and ``this``
+    may differ between panels, as {title: …}.
     """
     named, masks, roles = {}, {}, {}
     for title, given in _filled(panels).items():
@@ -158,14 +159,15 @@ def show_cells(
             is_named_before = place > 0 and axis is axes.yaxis and not isinstance(names, Mapping)
             _name_cells(axis, [] if own is None or is_named_before else own, "" if is_named_before else name)
         _paint_cells(axes, matrix, masks[title], are_weights, digits)
-        if this is not None:
-            at = [
-                _place(names, one)
-                for names, one in ((of_panel(rows, title), this[0]), (of_panel(columns, title), this[1]))
-            ]
-            if at[0] >= len(matrix) or at[1] >= matrix.shape[1]:
-                raise ValueError(f"this={this!r} must be a cell of {title!r}, which has shape {matrix.shape}")
-            axes.add_patch(Rectangle((at[1], at[0]), 1, 1, fill=False, edgecolor=THIS, linewidth=3, zorder=3))
+        if accent := of_panel(this, title):
+            row, column = _place(of_panel(rows, title), accent[0]), 0
+            width = matrix.shape[1]  # of a whole row
+            if accent[1] is not None:
+                column, width = _place(of_panel(columns, title), accent[1]), 1
+            if row >= len(matrix) or column >= matrix.shape[1]:
+                raise ValueError(f"this={accent!r} must be in {title!r}, which has shape {matrix.shape}")
+            frame = {"fill": False, "edgecolor": THIS, "linewidth": 3, "zorder": 3}
+            axes.add_patch(Rectangle((column, row), width, 1, **frame))
         axes.set(xlim=(0, matrix.shape[1]), ylim=(len(matrix), 0))
         axes.set_title(title, fontsize=LETTERS + 1)
     return figure

@@ -70,6 +70,7 @@ dot_product_attention = Answers(
         ("scale_of_another_axis", attention(lambda q, k: q @ k.mT / math.sqrt(k.shape[1]))),
         ("scale_half_of_d", attention(lambda q, k: q @ k.mT / (q.shape[-1] ** 1 / 2))),
         ("scale_half_of_d", attention(lambda q, k: q @ k.mT / q.shape[-1] ** 1 / 2)),
+        ("line_raised", attention(lambda q, k: q @ k / k.shape[-1] ** 0.5), ".mT exchanges"),
         ("finished_function", lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, m)),
     ],
 )
@@ -87,8 +88,4 @@ one_weight = Answers(
     right=[0.79, torch.tensor(0.7869)],
     wrong=[("another_value", 0.5, "0.5"), ("number_wanted", ["a half"])],
 )
-softmax_axis = Answers(right=[1, -1])
-best_scale = Answers(right=[2])
-mended_mask = Answers(right=[[0.73106, 0.26894, 0, 0]], wrong=[("another_value", [1, 2], "[1.0, 2.0]")])
-one_key_more = Answers(right=[torch.arange(5) + 2])
 cost_factor = Answers(right=[2.0])

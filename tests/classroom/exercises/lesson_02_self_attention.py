@@ -108,8 +108,6 @@ needed_weights = Answers(
     ],
 )
 
-output_size = Answers(right=[70])
-missed_target = Answers(right=[3])
 moved_row = Answers(right=[torch.tensor(1)])
 one_wave = Answers(right=[0.02], wrong=[("root_missing", 0.199)])
 kept_places = Answers(right=[3])

@@ -141,8 +141,8 @@ def test_a_right_answer_that_changes_an_argument_or_a_part_of_it_is_told_which()
 
 
 def test_a_broken_rule_is_named_only_where_the_result_is_right():
-    exercise = replace(DOUBLED, name="best_scale", rules={"squared": lambda given, call: len(call) == 1})
-    assert exercise.judge(lambda x: 2 * x).names == ("squared",)
+    exercise = replace(DOUBLED, name="cost_factor", rules={"both_twice": lambda given, call: len(call) == 1})
+    assert exercise.judge(lambda x: 2 * x).names == ("both_twice",)
     assert exercise.judge(lambda x: 3 * x).names == ("wrong_entry",)
 
 

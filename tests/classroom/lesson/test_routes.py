@@ -66,7 +66,7 @@ def test_the_notebook_of_a_route_has_the_cells_of_its_steps_and_those_that_they_
     shown = {slide.cells[0]["id"]: slide for slide in route.slides}
     assert list(shown) == ["title", "01-which-words", "01-mixture-by-hand", "03-bound", "03-flow", "01-cost"]
     addresses = [slide.cells[0]["metadata"].get(STEP) for slide in shown.values()]
-    assert [each and each["address"] for each in addresses] == [None, "1.2", "1.12", "3.5", "3.7", "1.26"]
+    assert [each and each["address"] for each in addresses] == [None, "1.2", "1.11", "3.5", "3.7", "1.21"]
     hidden = {cell["id"] for cell in route.cells if cell["metadata"].get("jupyter", {}).get("source_hidden")}
     assert {"01-imports", "01-nine-scores", "01-nine-weights", "03-imports", "03-draw-shadows"} <= hidden
     assert not {"01-one-head", "03-museum"} & {cell["id"] for cell in route.cells}
@@ -78,6 +78,19 @@ def test_the_notebook_of_a_route_has_the_cells_of_its_steps_and_those_that_they_
     }
     for cell in shown["03-bound"].cells:
         assert cell["source"] == lesson[cell["id"].removeprefix("03-")]["source"]
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_route_takes_steps_in_its_own_order_and_optional_ones_into_its_core(own_course, language):
+    with_route(own_course, steps=["03 flow bound", "01 length-zero"])
+    if language != "en":
+        shutil.copy(own_course / "notebooks/en/course.json", own_course / "notebooks" / language)
+    file, _ = make_route(own_course, language, "mine")
+    slides = read_lesson(file).slides
+    assert [slide.cells[0]["id"] for slide in slides] == ["title", "03-flow", "03-bound", "01-length-zero"]
+    assert {slide.starts for slide in slides} == {"slide"}
+    assert not any(slide.is_optional for slide in slides)
+    assert slides[-1].title == {"en": "And a length of 0?", "zh": "长度为 0 呢？"}[language]
 
 
 def test_students_get_a_copy_of_a_route_that_was_made(own_course):
@@ -102,12 +115,16 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "no such lesson": ({"steps": ["77 which-words"]}, "no lesson '77'; there are: 01_single"),
     "a lesson alone": ({"steps": ["01"]}, "routes: mine: steps: '01' can't be used"),
     "twice": ({"steps": ["01 flow", "01 flow"]}, "routes: mine: steps: '01 flow': flow can't be used"),
-    "backwards": ({"steps": ["01 flow which-words"]}, "steps: '01 flow which-words': which-words can't"),
+    "too late": (
+        {"steps": ["01 mixture-by-hand scores-by-hand"]},
+        "lesson 01: step scores-by-hand comes too late in the route",
+    ),
     "no list": ({"steps": "01 flow"}, "routes: mine: steps: '01 flow' can't be used"),
     "no steps": ({"steps": None}, "routes: mine: steps: '' can't be used"),
     "no text": ({"steps": [1]}, "routes: mine: steps: 1 can't be used"),
     "no title": ({"title": " "}, "routes: mine: title: ' ' can't be used"),
     "no number": ({"minutes": "45"}, "routes: mine: minutes: '45' can't be used"),
+    "after a word": ({"after": "01"}, "routes: mine: after: '01' can't be used"),
     "no time": ({"minutes": 0}, "routes: mine: minutes: 0 can't be used"),
     "true": ({"minutes": True}, "routes: mine: minutes: True can't be used"),
 }
@@ -127,6 +144,13 @@ def test_a_route_that_is_not_there_names_those_that_are(course, own_course):
     (own_course / "notebooks/en/course.json").write_text('{"routes": [1]}')
     with pytest.raises(CourseError, match="the entry routes can't be used"):
         make_route(own_course, "en", "12")
+
+
+def test_the_terms_of_lessons_that_a_route_comes_after_are_known(own_course):
+    steps = ["01 flow", "03 bound"]
+    _, doubts = make_route(with_route(own_course, steps=steps), "en", "mine")
+    _, fewer = make_route(with_route(own_course, steps=steps, after=["01"]), "en", "mine")
+    assert {doubt for doubt in doubts if "defined in 01-" not in doubt} == {*fewer} < {*doubts}
 
 
 def test_doubts_name_terms_and_minutes(own_course):
