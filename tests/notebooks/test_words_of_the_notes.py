@@ -18,7 +18,7 @@ DEFINED = {  # in English and Chinese: each is the bold term of a sentence, and 
     "concatenation": "拼接",
     "context vector": "上下文向量",
     "dependency": "依赖关系",
-    "dimension": "维度",
+    "dimensions": "维度",
     "expressive power": "表达能力",
     "interpretability": "可解释性",
     "linear projection": "线性投影",
