@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from mha_lib.classroom.explorer.controls import Control, Setting, place_of, read_labels
+from mha_lib.classroom.lesson.language import words_here
 from mha_lib.classroom.pictures.weights import as_weights, lengths_in, to_numpy
 
 Labels = Sequence | Callable[..., Sequence] | None
@@ -52,6 +53,7 @@ class Picture:
     measures: Mapping[str, Sequence[float]] = field(default_factory=dict)  # by name, a number for each head
     note: str = ""  # a sentence to be said with the picture
     overview: Overview | None = None
+    bars: Mapping[str, float] = field(default_factory=dict)  # by name, from 0 to 1: bars beside the arcs
     call: str = ""  # of Python, which shows the picture again; {head} is filled where a head is alone
 
 
@@ -69,11 +71,14 @@ class Table:
 class Source:
     """The function that gives the weights, with its controls and labels.
 
-    ``labels`` holds the labels of queries and keys, by their names in ``explore``.
+    ``labels`` holds the labels of queries and keys, by their names in ``explore``. Heads of several
+    ``layers`` are named layer.head.
     """
 
-    def __init__(self, weights_of: Callable, controls: list[Control], labels: Mapping[str, Labels]):
-        self.weights_of, self.controls, self.labels = weights_of, controls, labels
+    def __init__(
+        self, weights_of: Callable, controls: list[Control], labels: Mapping[str, Labels], layers: int = 1
+    ):
+        self.weights_of, self.controls, self.labels, self.layers = weights_of, controls, labels, layers
         self.start: Setting = tuple(place for control in controls for place in control.start)
         entries = [options for control in controls for options in control.options]
         # The values that each entry can have; a text box stays at its first text.
@@ -146,7 +151,7 @@ class Collection:
         """Compute a setting's picture, or raise its error."""
         picture = self.source.result_at(setting)
         maps, allowed = as_weights(picture.weights, picture.mask)
-        samples, _, queries, keys = maps.shape
+        samples, heads, queries, keys = maps.shape
         if max(queries, keys) > MOST_TOKENS or maps.size > MOST_WEIGHTS:
             raise ValueError(
                 f"weights must have at most {MOST_TOKENS} queries and keys and {MOST_WEIGHTS:,} entries, "
@@ -162,6 +167,13 @@ class Collection:
             entry[name] = self._keep_labels(read_labels(name, getattr(picture, name), samples, count))
         if picture.lengths is not None:
             entry["lengths"] = np.broadcast_to(picture.lengths, samples).tolist()
+        if (layers := self.source.layers) > 1:
+            if heads % layers:
+                raise ValueError(f"layers={layers} must divide the number of heads, got weights {maps.shape}")
+            per_layer = heads // layers
+            names = [f"{head // per_layer}.{head % per_layer}" for head in range(heads)]
+            named = words_here()["explorer"]["head"]
+            entry |= {"head_labels": [named.format(head=name) for name in names], "short_labels": names}
         self.directory.append(entry | self._described(setting, picture))
 
     def _described(self, setting: Setting, picture: Picture) -> dict[str, Any]:
@@ -176,6 +188,8 @@ class Collection:
                 name: [round(float(value), 4) for value in values]
                 for name, values in picture.measures.items()
             }
+        if picture.bars:
+            described["bars"] = {name: round(float(share), 4) for name, share in picture.bars.items()}
         if picture.overview:
             opens = [
                 (self.source.with_arguments(setting, arguments), head)

@@ -6,10 +6,10 @@ import os
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from matplotlib.figure import Figure
-from traitlets import Bool, Dict, Int, List
+from traitlets import Bool, Dict, Int, List, Unicode
 
 from mha_lib.classroom import look
 from mha_lib.classroom.explorer.cell_widget import CellWidget
@@ -35,6 +35,8 @@ PARTS = (
     "own_keys",
     "in_page",
     "pointing",
+    "arcs",
+    "arcs_view",
     "view",
 )  # in this order
 # The look is set on the explorer alone: it must not replace colours of the page around it.
@@ -52,6 +54,11 @@ def explore(
     xlabel: str | None = None,
     ylabel: str | None = None,
     in_page: Callable[[], PageFunction] | None = None,
+    view: Literal["map", "arcs"] = "map",
+    query: int | None = None,
+    steps: str | None = None,
+    layers: int = 1,
+    heads: str | None = None,
     **controls: Any,
 ) -> "Explorer":
     """Heatmaps of ``weights_of(**settings)``, one for each head, that follow the ``controls``.
@@ -72,13 +79,50 @@ def explore(
     ``in_page`` returns a function that computes the same in a handout, which has no kernel: its script gets
     the settings by name, and answers ``{shape: [H, Q, K], weights, mask, queryLabels, keyLabels}``, or throws
     an error to show. It is called only where the outputs become a page, since ``torch.export`` takes seconds.
+
+    Where queries and keys have labels, V changes between the map and the arcs: tokens in a row (two, if
+    queries and keys differ), and an arc for each weight, as thick as it is large. ``view`` is the one shown
+    first. The arcs of ``query`` are in colour; Space goes to the next query, and the arcs before it stay in
+    grey. ``steps`` names a control through whose values Space goes instead: then the arcs of ``query`` are
+    alone, or without ``query`` those of all queries. ``layers`` says that the heads (H,Q,K) are those of so
+    many layers, one layer after the other: they are named layer.head, and are nodes on streams. ``heads``
+    names a control ``[range(2)] * H``, in which 0 means off: a click on a node turns its head off. The
+    ``bars`` of a ``Picture`` are drawn beside the arcs.
     A cell shows the explorer it ends with; ``settings`` and ``weights`` hand its state to the next cell.
     """
     defaults = {name: p.default for name, p in inspect.signature(weights_of).parameters.items()}
     empty = inspect.Parameter.empty
     made = [make_control(name, given, defaults.get(name, empty)) for name, given in controls.items()]
-    source = Source(weights_of, made, {"query_labels": query_labels, "key_labels": key_labels})
-    return Explorer(source, words_with(xlabel, ylabel), page=page_with(in_page, made))
+    source = Source(weights_of, made, {"query_labels": query_labels, "key_labels": key_labels}, layers)
+    arcs = {
+        "layers": layers,
+        "steps": entry_of("steps", steps, made),
+        "heads": entry_of("heads", heads, made),
+    }
+    if query is None:
+        query = 0 if steps is None and layers == 1 else -1
+    return Explorer(
+        source,
+        words_with(xlabel, ylabel),
+        page=page_with(in_page, made),
+        arcs={} if xlabel or ylabel else arcs,
+        view=view,
+        query=query,
+    )
+
+
+def entry_of(argument: str, name: str | None, controls: list[Control]) -> int:
+    """The place, in the setting, of the first entry of the control of this name; -1 for None."""
+    at = 0
+    for control in controls:
+        if control.name == name:
+            return at
+        at += len(control.options)
+    if name is None:
+        return -1
+    raise ValueError(
+        f"{argument} must be the name of a control, got {name!r}; controls: {[c.name for c in controls]}"
+    )
 
 
 def page_with(in_page: Callable[[], PageFunction] | None, controls: list[Control]) -> dict[str, Any]:
@@ -122,6 +166,9 @@ class Explorer(CellWidget):
     to_max = Bool(False).tag(sync=True)  # the scale ends at the largest weight instead of at 1
     by_root = Bool(False).tag(sync=True)  # colours follow the square root, so that small weights differ
     measure = Int(0).tag(sync=True)  # the one beside each head, by its place among those of the first picture
+    arcs = Dict().tag(sync=True)  # layers, and the entries of the setting that step and turn heads off
+    view = Unicode("map").tag(sync=True)  # "map" or "arcs"
+    query = Int(0).tag(sync=True)  # the one whose arcs are in colour; -1: all of them
     order = Int(0).tag(sync=True)  # of the heads: 0 as they come, 1 highest measure first, 2 lowest first
 
     def __init__(
@@ -129,6 +176,10 @@ class Explorer(CellWidget):
         source: Source,
         words: dict[str, Any] | None = None,
         page: dict[str, Any] | None = None,
+        *,
+        arcs: dict[str, int] | None = None,
+        view: str = "map",
+        query: int = 0,
         **budget: Any,
     ):
         self._source = source
@@ -136,6 +187,7 @@ class Explorer(CellWidget):
         self._known = {entry["setting"] for entry in table.directory}
         self.table = vars(table)
         self.page = page or {}
+        self.arcs, self.view, self.query = arcs or {}, view, query
         self.setting = list(source.start)
         self.words = words or words_with(None, None)
         samples = len(table.directory[0]["at"])

@@ -37,7 +37,7 @@ export function unpack({ directory, maps, labels }, pictures) {
 
 /** The picture of an entry. Missing labels stay undefined: sentences tell a token's number from its label. */
 function readPicture(entry, numbers, labels) {
-  const { shape, at, query_labels, key_labels, measures = {}, note = "", call = "", overview } = entry;
+  const { shape, at, query_labels, key_labels, measures = {}, note = "", call = "", overview, bars } = entry;
   const [, headCount, queries, keys] = shape;
   const size = headCount * queries * keys;
   return {
@@ -53,6 +53,7 @@ function readPicture(entry, numbers, labels) {
     measures, // by their names, a number for each head
     note,
     call,
+    bars, // by their names, of the model at this setting
     overview, // of a picture whose heads are so small that each only opens another picture
   };
 }

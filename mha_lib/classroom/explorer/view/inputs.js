@@ -26,6 +26,7 @@ export function makeInput({ name, kind, texts, trait, at }, view) {
   if (meaning) input.ariaDescription = element.title = meaning;
   return {
     element,
+    at,
     say: () => fill(words.setting, { name, value: texts[get()] ?? get() }),
     show() {
       if (read() !== get()) input[property] = get();

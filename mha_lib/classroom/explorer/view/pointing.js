@@ -34,7 +34,10 @@ export function answerKeys(view) {
   root.onkeydown = (event) => {
     view.pointer = "";
     if (event.key === "Escape") answerEscape(view, event);
-    else if (isOwnKey(event)) event.stopPropagation(); // it must not turn the slide
+    else if (isOwnKey(event)) {
+      event.stopPropagation(); // it must not turn the slide
+      answerViewKey(view, event);
+    }
   };
 }
 
@@ -53,6 +56,19 @@ function answerKey(view, event) {
   }
   const { query, key } = view.pointed?.head === head ? view.pointed : { query: -1, key: -1 };
   view.aim(nearestCell(view, head, query + down, key + right));
+}
+
+const HAVE_SPACE = "button, select, summary, input:not([type=range]), [role=application]";
+
+/** V changes between the map and the arcs; Space takes a step of the arcs, and with Shift takes it back. */
+function answerViewKey({ arcs }, event) {
+  const { key, shiftKey, target } = event;
+  if (target.type === "text") return;
+  if (key.toLowerCase() === "v") arcs.toggle();
+  else if (key === " " && arcs.isOn && !target.matches(HAVE_SPACE)) {
+    event.preventDefault(); // it must not scroll
+    arcs.goTo(arcs.step + (shiftKey ? -1 : 1));
+  }
 }
 
 /** Return to all heads; if all are on show already, leave, and let the page have the key too. */

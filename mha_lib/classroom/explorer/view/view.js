@@ -1,5 +1,7 @@
 // The page around the picture: it shows the widget's traits, and answers pointer and keys.
 
+import { coverRows, sayArcs } from "./arcs.js";
+import { ArcsView } from "./arcs_view.js";
 import { choose, clamp, isSame, numbersTo, unpack } from "./decode.js";
 import { fill, make } from "./elements.js";
 import { arrange, widestOf } from "./grid.js";
@@ -46,7 +48,8 @@ class ExplorerView {
     this.measures = Object.keys(model.get("table").directory[0].measures ?? {});
     this.inputs = model.get("controls").map((control) => makeInput(control, this));
     const elements = this.inputs.map(({ element }) => element);
-    this.controls = make("div", { className: "settings" }, ...elements);
+    this.arcs = new ArcsView(this);
+    this.controls = make("div", { className: "settings" }, ...elements, this.arcs.control);
     this.message = make("summary");
     this.traceback = make("pre", { tabIndex: 0 });
     this.problem = make("div", { role: "alert" }, make("details", {}, this.message, this.traceback));
@@ -58,9 +61,18 @@ class ExplorerView {
     this.way = make("span", { ariaHidden: "true" });
     const status = make("p", { role: "status" }, this.sentence, this.way);
     this.saveButton = make("button", { textContent: words.save, onclick: () => this.save() });
-    this.stage = make("div", { className: "stage" }, this.canvas, this.overlay);
+    this.map = make("div", { className: "map" }, this.canvas, this.overlay);
+    this.stage = make("div", { className: "stage" }, this.arcs.element, this.map);
     this.call = make("code", { title: words.call_means });
-    this.foot = make("div", { className: "foot" }, status, this.call, this.backButton, this.saveButton);
+    this.foot = make(
+      "div",
+      { className: "foot" },
+      status,
+      this.call,
+      this.backButton,
+      this.arcs.button,
+      this.saveButton,
+    );
     const parts = [this.roomProbe, this.controls, this.problem, this.stage, this.foot];
     if (isHandout() && model.get("page").worker) {
       this.ask = askInPage(model.get("page"), words, (setting, picture) => {
@@ -70,6 +82,7 @@ class ExplorerView {
       parts.splice(2, 0, make("p", { className: "in-page", textContent: words.in_page }));
     }
     this.root = make("div", { className: "mha-explorer" }, ...parts);
+    this.root.addEventListener("steptaken", () => this.arcs.goTo(Number(this.root.dataset.taken)));
     this.root.toggleAttribute("data-measured", this.measures.length > 0);
   }
 
@@ -79,7 +92,17 @@ class ExplorerView {
     unpack(model.get("table"), this.pictures);
     this.noteLabels(this.pictures);
     element.append(this.root);
-    const traits = ["setting", "sample", "enlarged", "to_max", "by_root", "measure", "order"];
+    const traits = [
+      "setting",
+      "sample",
+      "enlarged",
+      "to_max",
+      "by_root",
+      "measure",
+      "order",
+      "view",
+      "query",
+    ];
     model.on(traits.map((trait) => `change:${trait}`).join(" "), () => {
       this.note = "";
       this.show();
@@ -181,7 +204,9 @@ class ExplorerView {
     this.moved = null;
     this.picture = picture;
     this.pointed = isThere ? pointed : null;
-    this.drawing = arrange(this.ctx, shown, this.room);
+    const room = this.arcs.prepare(shown, this.room);
+    this.map.hidden = !room;
+    this.drawing = arrange(this.ctx, shown, room ?? this.room);
     this.overlay.ariaLabel = shown.overview ? words.overview_heads : words.heads;
     this.placeElements();
     this.call.textContent = sayCall(shown);
@@ -258,7 +283,7 @@ class ExplorerView {
 
   /** Make the frame that an explorer has in a handout as wide as its content; it never becomes narrower. */
   fitFrame() {
-    if (this.room.isFixed || !isHandout()) return;
+    if (this.room.isFixed || !isHandout() || this.arcs.isOn) return;
     const { end, em } = this.drawing;
     this.needed = Math.max(this.needed, Math.max(LEAST_FRAME * em, end + em) * this.scale);
     this.root.style.maxWidth = `${Math.ceil(this.needed) + MARGINS}px`;
@@ -275,13 +300,19 @@ class ExplorerView {
 
   draw() {
     const { drawing, look, pointed } = this;
-    if (drawing) paint(this.ctx, { ...drawing, ...look, pointed });
+    if (!drawing) return;
+    const { arcs, ctx, scale, pictures } = this;
+    if (!this.map.hidden) paint(ctx, { ...drawing, ...look, pointed });
+    if (!arcs.isOn) return;
+    if (!this.map.hidden) coverRows(ctx, drawing, look, arcs.query);
+    arcs.draw(ctx, scale, pictures.values().next().value);
   }
 
   describe() {
     const { drawing, pointed } = this;
     if (pointed && drawing.overview) this.say(sayOverviewHead(drawing, pointed.head), sayWay(drawing));
     else if (pointed) this.say(sayCell(drawing, pointed));
+    else if (this.arcs.query >= 0) this.say(sayArcs(drawing, this.arcs.query));
     else this.say(`${this.note} ${sayPicture(drawing)}`.trim(), sayWay(drawing));
   }
 

@@ -10,7 +10,7 @@
 import { save } from "../shared/saves.js";
 import { showTraceback } from "./errors.js";
 import { showCode } from "./fold.js";
-import { reveal, toggleAnswers, toggleDark } from "./stage.js";
+import { changeView, reveal, toggleAnswers, toggleDark } from "./stage.js";
 import { goBack, goDown, goHome, goLeft, goOn, goRight, goToEnd, goUp } from "./turn.js";
 
 export const keysOf = (deck) => [
@@ -40,6 +40,7 @@ export const keysOf = (deck) => [
   { keys: "A", modes: "deck widget", name: "answers", act: toggleAnswers },
   { keys: "X", modes: "deck widget", name: "code", act: showCode },
   { keys: "L", modes: "deck widget", name: "laser", act: deck.pointers.togglePointer },
+  { keys: "V", modes: "deck widget", name: "view", act: changeView },
   { keys: "M", modes: "deck widget", name: "magnifier", act: deck.pointers.toggleMagnifier },
   { keys: "Digit", modes: "number deck widget", name: "go_to", label: "17 Enter", act: deck.number.type },
   { keys: "Shift+Enter", modes: "deck widget editor", name: "run_cell", act: deck.cell.runAndGoOn },

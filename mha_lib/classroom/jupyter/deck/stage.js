@@ -54,6 +54,11 @@ export function toggleAnswers() {
   for (const answer of answers) answer.open = isFolded;
 }
 
+/** Change between the map and the arcs of the slide's explorers. */
+export function changeView() {
+  for (const button of shownSection().querySelectorAll(".mha-explorer .view")) button.click();
+}
+
 export function toggleDark() {
   const { dataset } = document.body;
   dataset.jpThemeLight ??= matchMedia("(prefers-color-scheme: light)").matches;
