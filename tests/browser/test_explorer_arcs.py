@@ -14,7 +14,8 @@ from tests.browser.waiting import measure, until
 
 FRENCH, ENGLISH = ["le", "chat", "noir", "dort"], ["the", "black", "cat", "sleeps", "now"]
 ARCS = """() => [...document.querySelectorAll(".arcs [data-key]")].map((arc) => [
-  ...["head", "query", "key"].map((name) => Number(arc.dataset[name])), Number(arc.getAttribute("stroke-width"))])"""
+  ...["head", "query", "key"].map((name) => Number(arc.dataset[name])),
+  Number(arc.getAttribute("stroke-width"))])"""
 
 
 def weights_of(step=0, num_heads=1):
