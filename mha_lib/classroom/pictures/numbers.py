@@ -234,7 +234,7 @@ def show_lines(
     name_axis(axes.xaxis, xlabel)
     name_axis(axes.yaxis, ylabel)
     axes.spines[["right", "top"]].set_visible(False)
-    axes.legend(frameon=False, fontsize=LETTERS)
+    axes.legend(frameon=False, fontsize=LETTERS, loc="upper left", bbox_to_anchor=(1, 1))  # on no line
     return figure
 
 
@@ -253,6 +253,9 @@ def show_dots(panels: Mapping[str, Mapping[str, Any]], *, this: Mapping[str, flo
             if name in ours:
                 axes.plot(ours[name], place, "D", color=THIS, markersize=8)
         axes.axvline(0, color=INK, linewidth=1)
+        lowest = min(float(to_numpy(given).min()) for given in rows.values())
+        axes.set_xlim(left=None if lowest < 0 else 0)
+        axes.locator_params(axis="x", nbins=4)
         axes.set_ylim(len(rows) - 0.5, -0.5)
         axes.set_yticks(range(len(rows)), list(rows), fontsize=LETTERS)
         axes.tick_params(axis="x", labelsize=LETTERS)
