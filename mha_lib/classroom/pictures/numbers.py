@@ -94,6 +94,7 @@ def show_bars(
         width = 0.7 / len(series)
         for place, (name, numbers) in enumerate(series.items()):
             left = (place - (len(series) - 1) / 2) * width
+            numbers = np.where(np.abs(numbers) < 0.5 * 10**-digits, 0, numbers)  # what reads as 0 is 0
             bars = axes.bar(np.arange(len(labels)) + left, numbers, 0.9 * width, label=name, linewidth=2)
             for bar, number, label in zip(bars, numbers, labels, strict=True):
                 colour = THIS if label == this else heads.get(label, NUMBER)
