@@ -142,14 +142,16 @@ class HandoutPage:
     def open_with_picture(self) -> Opening | None:
         """Show the first live picture below the title, too, with the guess that the lesson asks of it."""
         guess = entry(str, self.notebook.metadata, "guess")
+        title = self.body.select_one(".cell")
+        number = self.body.select_one(".address:has(~ .cell [data-widget])")
         picture = self.body.select_one(".address ~ .cell [data-widget]")
-        if not (guess and picture):
+        if not (guess and title and number and picture):
             return None
         widget = str(picture["data-widget"])
         opening = self.cleaner.markdown(guess) + self.outputs.widgets.live(widget, "")
-        address = picture.find_parent(class_="slide").select_one(".address").get_text()
+        address = number.get_text()
         link = f'<a href="#{address}">{address}</a>'
-        self.body.select_one(".cell").insert_after(
+        title.insert_after(
             *parse(
                 f'<div class="cell guess opening" data-cell="opening">\n{opening}</div>\n'
                 f'<details class="answer"><summary>{self.words["show_result"]}</summary></details>\n'

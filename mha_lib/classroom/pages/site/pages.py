@@ -61,7 +61,8 @@ def root_page(sites: list[SiteInLanguage]) -> str:
 
 
 def front_page(site: SiteInLanguage, sites: list[SiteInLanguage]) -> str:
-    opening = next((row for row in reversed(site.rows) if row.page.opening), None)  # of the last lesson
+    # Of the last lesson that has one.
+    opening = next(((row, found) for row in reversed(site.rows) if (found := row.page.opening)), None)
     return render(
         "front",
         site,
@@ -70,7 +71,7 @@ def front_page(site: SiteInLanguage, sites: list[SiteInLanguage]) -> str:
         scripts=[str(WIDGETS_SCRIPT)],
         spoken={"failed": site.words["handout"]["failed"]},
         opening=opening,
-        widgets=opening and opening.page.outputs.widgets.data(opening.page.opening.widget),
+        widgets=opening and opening[0].page.outputs.widgets.data(opening[1].widget),
         address=FRONT,
     )
 
