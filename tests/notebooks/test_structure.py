@@ -40,10 +40,11 @@ def test_is_valid_and_clean(lesson):
     for cell in cells_of(lesson):
         assert not cell.get("outputs"), f"{cell['id']} has outputs: commit without them"
         assert not cell.get("execution_count"), f"{cell['id']} has been run: commit without counts"
-    allowed = {"kernelspec", "language_info", "title", "summary", "rise", "mha"}
+    allowed = {"kernelspec", "language_info", "title", "summary", "guess", "rise", "mha"}
     assert set(notebook.metadata) <= allowed
     assert notebook.metadata.kernelspec.name == "python3"
     assert notebook.metadata.title
+    assert notebook.metadata.guess.count("*") == 2, "what a handout asks of the lesson's first live picture"
 
 
 @pytest.mark.parametrize("lesson", TRANSLATED, ids=name_of)
