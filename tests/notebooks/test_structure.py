@@ -153,6 +153,15 @@ def test_a_slide_that_asks_for_a_guess_marks_the_end_of_its_question(lesson):
         assert len(marks) == asks, f"{slide.title}: the tag guess stands on {marks or 'no cell'}"
 
 
+@pytest.mark.parametrize("lesson", ENGLISH, ids=name_of)
+def test_the_last_italics_of_a_paragraph_with_a_guess_are_the_guess(lesson):
+    """The deck colours these alone."""
+    for cell in cells_of(lesson):
+        for paragraph in source(cell).split("\n\n") if "guess" in tags(cell) else []:
+            italics = re.findall(r"(?<![*\w])\*[^*\n]+\*(?!\*)", paragraph)
+            assert not italics or GUESS.match(italics[-1]), f"{cell['id']}: {italics[-1]}"
+
+
 @each_lesson
 def test_every_guess_is_answered_in_words(lesson):
     """A why cell of the same slide or of the next one answers it."""
