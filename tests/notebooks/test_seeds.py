@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from evidence.heads import run_cells
+from mha_lib import SingleHeadAttention
 from tests.lessons import ENGLISH
 
 pytestmark = pytest.mark.whole
@@ -46,6 +47,28 @@ def test_unscaled_the_median_query_loses_its_gradient_and_the_mean_much_less_of_
 
 def test_heads_with_other_weights_are_equivariant_and_positions_end_it(run):
     run("02", "one-thread", "sizes", "lesson-one-after-projections", "equivariance-gap")
+
+
+def test_a_head_learns_whom_a_pronoun_means_and_needs_a_task_that_asks_for_it(run, monkeypatch):
+    monkeypatch.setattr("mha_lib.classroom.trainings.kept_steps", lambda steps, *parts: range(steps))
+    lesson = run("02", "one-thread", "features", "reader", "numbered", "train-head")
+    _, after = lesson["train_head"]()
+    he, tom = 6, 2
+    assert after[0][he, tom] < 0.15
+    assert after[50][[3, 6, 8], [0, 2, 4]].min() > 0.7
+    assert after[400][[3, 6, 8], [0, 2, 4]].min() > 0.85
+
+    x = lesson["embed"](lesson["words"])  # now a pronoun must report the features of its noun
+    head = SingleHeadAttention(5, 4, 5)
+    optimizer = torch.optim.Adam(head.parameters(), lr=0.05)
+    for _ in range(401):
+        outputs, weights = head(x)
+        loss = (outputs[:, lesson["pronouns"]] - x[:, lesson["nouns"]]).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    assert loss < 1e-6
+    assert weights[0, he, tom] < 0.7
 
 
 def test_the_solutions_of_lesson_06_hold_for_any_random_numbers(run, capsys):

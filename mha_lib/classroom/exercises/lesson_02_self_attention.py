@@ -133,13 +133,30 @@ def who_sees_whom(
 
 
 EXERCISES: tuple[Judged, ...] = (
-    Small("moved_row", 1, {"read_backwards": 2, "stays": 0}),
+    Small("moved_row", 1, {"read_backwards": 2, "stays": 0}, hint="guess-shuffle-why"),
     Small(
-        "one_wave", math.sin(0.02), {"cosine": math.cos(0.02), "root_missing": math.sin(0.2)}, within=0.001
+        "one_wave",
+        math.sin(0.02),
+        {"cosine": math.cos(0.02), "root_missing": math.sin(0.2)},
+        within=0.001,
+        hint="waves",
     ),
-    Small("kept_places", 3, {"first_alone": 1, "order_seen": 0, "equivariant": 5, "others_wrong": 2}),
-    Small("crossover_length", 768, {"width_of_the_slide": 192, "with_output_projection": 1024}, within=1),
-    Exercise("self_attention", self_attention, draw_projections, rules=TORCH_ALONE).recognising(
+    Small(
+        "kept_places",
+        3,
+        {"first_alone": 1, "order_seen": 0, "equivariant": 5, "others_wrong": 2},
+        hint="looking-back-why",
+    ),
+    Small(
+        "crossover_length",
+        768,
+        {"width_of_the_slide": 192, "with_output_projection": 1024},
+        within=1,
+        hint="count-the-work-why",
+    ),
+    Exercise(
+        "self_attention", self_attention, draw_projections, rules=TORCH_ALONE, hint="one-sequence-why"
+    ).recognising(
         **shared(*SCALE, *WHOLE_WIDTH, "scale_of_values", "queries_and_keys_exchanged"),
         **shared(*SOFTMAX, "softmax_over_samples"),
         **shared("values_from_W_k", "weights_returned", "weights_transposed"),
@@ -149,7 +166,9 @@ EXERCISES: tuple[Judged, ...] = (
         values_not_projected={"project": lambda x, W_q, W_k, W_v: (x @ W_q, x @ W_k, x)},
         masked={"masked": torch.tril},
     ),
-    Exercise("equivariance_gap", equivariance_gap, draw_attend, rounds=9).recognising(
+    Exercise(
+        "equivariance_gap", equivariance_gap, draw_attend, rounds=9, hint="guess-shuffle-why"
+    ).recognising(
         invariance=lambda f, x, order: (f(x[:, order]) - f(x)).abs().max(),
         output_permuted_on_the_wrong_side=(
             lambda f, x, order: (f(x[:, order])[:, order] - f(x)).abs().max(),
@@ -169,13 +188,14 @@ EXERCISES: tuple[Judged, ...] = (
         waves,
         lambda draw: (draw.number(5, 9), 2 * draw.number(3, 6)),
         rules=not_by("sinusoidal_positions"),
+        hint="waves",
     ).recognising(
         sines_first={"ordered": lambda s, c: torch.cat([s, c], -1)},
         cosine_first={"ordered": lambda s, c: torch.stack([c, s], -1).flatten(1)},
         sines_alone={"ordered": lambda s, c: torch.stack([s, s], -1).flatten(1)},
         **ANGLES,
     ),
-    Exercise("who_sees_whom", who_sees_whom, draw_layer, rounds=12).recognising(
+    Exercise("who_sees_whom", who_sees_whom, draw_layer, rounds=12, hint="leak-test").recognising(
         rows_and_columns_exchanged={"finish": lambda seen: seen.mT},
         changes_pile_up={"kept": True},
         one_number_changed={"changed": 0},
@@ -184,7 +204,7 @@ EXERCISES: tuple[Judged, ...] = (
         unchanged={"finish": torch.logical_not},
         true_everywhere=lambda f, x: torch.ones(len(x), len(x)) > 0,
     ),
-    Exercise("needed_weights", needed_weights, draw_targets).recognising(
+    Exercise("needed_weights", needed_weights, draw_targets, hint="mixture-triangle-why").recognising(
         sum_missing=lambda values, targets: targets @ torch.linalg.pinv(values),
         nearest_values=lambda values, targets: (-torch.cdist(targets, values)).softmax(-1),
         clipped={"finish": lambda weights: weights.clamp(min=0)},

@@ -5,7 +5,8 @@ them to the browser, and the JavaScript in ``view/`` draws them. ``typed_text.py
 type a text, in a page too.
 """
 
+from mha_lib.classroom.explorer.table import Picture
 from mha_lib.classroom.explorer.typed_text import NotUnderstood, TypedText
 from mha_lib.classroom.explorer.widget import Explorer, explore
 
-__all__ = ["Explorer", "NotUnderstood", "TypedText", "explore"]
+__all__ = ["Explorer", "NotUnderstood", "Picture", "TypedText", "explore"]

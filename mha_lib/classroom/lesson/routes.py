@@ -12,9 +12,9 @@
 
 A step has the name of the cell with which its slide begins. Its cells come along, and so do the cells that
 bind the names which they read (``needs.py``). A step that is optional in its lesson is on the core path of a
-route that names it. ``"after": ["01", "02"]`` names lessons whose terms the class knows. The notebook lies
-in ``build/route-<language>/``, and every command takes it as it takes a lesson. Each lesson's cells keep
-their names to themselves: ``begin_part``.
+route that names it. ``"after": ["01", "02"]`` names lessons whose terms the class knows, and ``"learnt"``
+has the lines of a last slide. The notebook lies in ``build/route-<language>/``, and every command takes it as
+it takes a lesson. Each lesson's cells keep their names to themselves: ``begin_part``.
 """
 
 import re
@@ -60,6 +60,7 @@ class Route:
     minutes: float  # of the lecture, with its questions
     steps: list[tuple[Path, list[str]]]  # lessons, each with the names of its steps
     after: list[Path]  # lessons whose terms the class knows
+    learnt: list[str]  # the lines of its last slide
     lessons: list[Path]  # all of the course
 
 
@@ -84,12 +85,14 @@ def find_route(root: Path, language: str, name: str) -> Route:
             raise CourseError("bad_route", file=file, entry=f"{ROUTES}: {name}: {entry}")
 
     title, minutes, entries = (route.get(each, "") for each in ("title", "minutes", "steps"))
-    after = route.get("after", [])
+    after, learnt = (route.get(each, []) for each in ("after", "learnt"))
     require(re.fullmatch(r"[\w-]+", name), repr(name))
     require(isinstance(title, str) and title.strip(), f"title: {title!r}")
     require(type(minutes) in (int, float) and minutes > 0, f"minutes: {minutes!r}")
     require(isinstance(entries, list) and entries, f"steps: {entries!r}")
-    require(isinstance(after, list) and all(isinstance(each, str) for each in after), f"after: {after!r}")
+    for entry, lines in {"after": after, "learnt": learnt}.items():
+        are_texts = isinstance(lines, list) and all(isinstance(line, str) for line in lines)
+        require(are_texts, f"{entry}: {lines!r}")
     lessons, chosen = prepare_lessons(root, language), []
     named: set[tuple[Path, str]] = set()
     for entry in entries:
@@ -104,8 +107,9 @@ def find_route(root: Path, language: str, name: str) -> Route:
             require((lesson, step) not in named, f"steps: {entry!r}: {step}")
             named.add((lesson, step))
         chosen.append((lesson, steps))
-    title = said_in(language, title, phrases_of(source_folder(root, language)))
-    return Route(name, title, minutes, chosen, [find_lesson(each, lessons) for each in after], lessons)
+    title, learnt = said_in(language, [title, learnt], phrases_of(source_folder(root, language)))
+    had = [find_lesson(each, lessons) for each in after]
+    return Route(name, title, minutes, chosen, had, learnt, lessons)
 
 
 def make_route(root: Path, language: str, name: str) -> tuple[Path, list[str]]:
@@ -135,6 +139,10 @@ def notebook_of(route: Route, language: str) -> dict[str, Any]:
         hidden = {"tags": ["setup", "remove-cell"], "jupyter": {"source_hidden": True}}
         cells.append(new_cell("code", begin, begin_id, "skip", **hidden))
         cells += cells_of(lesson, steps, number, taken)
+    if route.learnt:
+        lines = "\n".join(f"- {line}" for line in route.learnt)
+        cells.append(new_cell("markdown", f"## {words['learnt']}\n\n{lines}", "learnt", "slide"))
+        cells.append(new_cell("markdown", words["learnt_notes"], "learnt-notes", "notes"))
     its = read_lesson(lesson).notebook["metadata"]
     metadata = {name: its[name] for name in KEPT if name in its}
     identity = Identity(f"route_{route.name}", language)

@@ -1,6 +1,7 @@
 """Routes through the course: the notebook that is made of one, and the sentences on mistakes."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from mha_lib.classroom.lesson import CourseError, list_languages, make_working_c
 from mha_lib.classroom.lesson.grammar import Identity, has_role
 from mha_lib.classroom.lesson.reading import read_lesson
 from mha_lib.classroom.lesson.routes import find_route, list_routes, make_route
-from mha_lib.classroom.lesson.slides import STEP, core_minutes
+from mha_lib.classroom.lesson.slides import STEP, addresses_of, core_minutes, is_notes, source
 from tests.lessons import ROOT, copy_course
 
 ROUTES = [(language, name) for language in list_languages(ROOT) for name in list_routes(ROOT, language)]
@@ -38,11 +39,40 @@ def own_course(course, tmp_path):
     return tmp_path
 
 
+def address_in(course: Path, number: str) -> dict[str, str]:
+    """The addresses of the steps of an English lesson."""
+    lesson = read_lesson(next(course.glob(f"notebooks/en/{number}_*.ipynb")))
+    return addresses_of(lesson.slides, lesson.identity)
+
+
 @pytest.mark.parametrize(("language", "name"), ROUTES)
 def test_a_route_of_the_course_defines_its_terms_and_holds_its_minutes(course, language, name):
     file, doubts = make_route(course, language, name)
     assert doubts == []
     assert int(name) * 0.85 < core_minutes(read_lesson(file).slides) < int(name)
+
+
+@pytest.mark.parametrize(("language", "name"), ROUTES)
+def test_a_route_of_the_course_begins_with_a_question_and_ends_with_what_was_learnt(course, language, name):
+    first, *_, last = read_lesson(make_route(course, language, name)[0]).slides[1:]
+    asks = "\n".join(source(cell) for cell in first.cells if cell["cell_type"] == "markdown")
+    assert re.search("[?？]", asks), asks
+    assert last.cells[0]["id"] == "learnt"
+    assert last.notes
+
+
+@pytest.mark.parametrize(("language", "name"), ROUTES)
+def test_no_note_of_a_route_speaks_of_a_lesson_or_a_lecture_that_the_class_has_not_had(
+    course, language, name
+):
+    cells = read_lesson(make_route(course, language, name)[0]).cells
+    lessons = {cell["id"][:2] for cell in cells}
+    for cell in filter(is_notes, cells):
+        named = re.findall(r"\b[Ll]essons? (\d)|第 ?(\d) ?[课課]", source(cell))
+        assert {f"0{''.join(number)}" for number in named} <= lessons, cell["id"]
+        assert not re.search(
+            r"\bobjectives\b|学习目标|學習目標|上次课|上节课|last (lecture|week)", source(cell)
+        )
 
 
 def test_all_languages_have_the_same_routes(course):
@@ -53,7 +83,7 @@ def test_all_languages_have_the_same_routes(course):
         }
         for language in list_languages(course)
     }
-    assert [*steps["en"]] == ["45", "90", "180"]
+    assert [*steps["en"]] == ["45", "60", "90", "180"]
     assert all(each == steps["en"] for each in steps.values())
 
 
@@ -66,7 +96,11 @@ def test_the_notebook_of_a_route_has_the_cells_of_its_steps_and_those_that_they_
     shown = {slide.cells[0]["id"]: slide for slide in route.slides}
     assert list(shown) == ["title", "01-which-words", "01-mixture-by-hand", "03-bound", "03-flow", "01-cost"]
     addresses = [slide.cells[0]["metadata"].get(STEP) for slide in shown.values()]
-    assert [each and each["address"] for each in addresses] == [None, "1.2", "1.11", "3.5", "3.7", "1.21"]
+    named = {"01": address_in(own_course, "01"), "03": address_in(own_course, "03")}
+    assert [each and each["address"] for each in addresses] == [
+        None,
+        *(named[step[:2]][step[3:]] for step in list(shown)[1:]),
+    ]
     hidden = {cell["id"] for cell in route.cells if cell["metadata"].get("jupyter", {}).get("source_hidden")}
     assert {"01-imports", "01-nine-scores", "01-nine-weights", "03-imports", "03-draw-shadows"} <= hidden
     assert not {"01-one-head", "03-museum"} & {cell["id"] for cell in route.cells}
@@ -100,10 +134,11 @@ def test_students_get_a_copy_of_a_route_that_was_made(own_course):
     assert messages == []
     copy = read_lesson(work / "route_mine.ipynb")
     steps = [cell["metadata"][STEP] for cell in copy.cells if STEP in cell["metadata"]]
+    addresses = address_in(own_course, "03")
     assert [(each.get("address"), each["minutes"]) for each in steps] == [
         ("", 0.5),
-        ("3.4", 1.5),
-        ("3.6", 1),
+        (addresses["one-head-answers"], 1.5),
+        (addresses["turn-bound"], 1),
     ]
     assert [cell["metadata"]["checks"] for cell in copy.cells if has_role(cell, "check")] == [
         "most_explained"
@@ -139,7 +174,7 @@ def test_a_mistake_in_a_route_is_a_sentence_that_names_the_entry(own_course, cas
 
 
 def test_a_route_that_is_not_there_names_those_that_are(course, own_course):
-    with pytest.raises(CourseError, match="no route '12'; there are: 45, 90, 180"):
+    with pytest.raises(CourseError, match="no route '12'; there are: 45, 60, 90, 180"):
         make_route(course, "en", "12")
     (own_course / "notebooks/en/course.json").write_text('{"routes": [1]}')
     with pytest.raises(CourseError, match="the entry routes can't be used"):
@@ -161,5 +196,7 @@ def test_doubts_name_terms_and_minutes(own_course):
         '01-flow uses "query" before it is defined; it is defined in 01-soft-dictionary',
         '01-flow uses "score" before it is defined; it is defined in 01-hard-and-soft',
         '01-flow uses "softmax" before it is defined; it is defined in 01-hard-and-soft',
+        '01-flow uses "value" before it is defined; it is defined in 01-soft-dictionary',
+        '01-flow uses "weight" before it is defined; it is defined in 01-soft-dictionary',
     ]
     assert minutes == "the steps take 3.5 minutes; 3.2 of 3.6 leave time for questions"

@@ -36,23 +36,23 @@ export class ArcsView {
 
   /** Note what a picture allows, and say so on the page; returns the room of the map, or null without one. */
   prepare(shown, room) {
-    const { arcs, control, button, element, view, words } = this;
-    this.isPossible = hasArcs(shown, arcs, this.model.get("table"));
+    const { arcs, control, button, element, model, view, words } = this;
+    const { dataset } = view.root;
+    this.isPossible = hasArcs(shown, arcs, model.get("table"));
     const { isOn } = this;
-    this.shown = shown;
     button.hidden = !this.isPossible;
     button.textContent = isOn ? words.to_map : words.to_arcs;
     control.hidden = element.hidden = !isOn;
-    const { heads } = arcs;
     for (const input of view.inputs) // nodes are in the place of those that turn heads off
-      input.element.hidden = isOn && heads >= 0 && input.at >= heads && input.at < heads + shown.headCount;
-    this.query = isOn ? Math.min(this.model.get("query"), shown.queries - 1) : -1;
-    const [count, step] = arcs.steps < 0 ? [shown.queries, this.query] : this.stepsOfSetting();
-    Object.assign(this, { count, step });
-    for (const [name, value] of Object.entries({ steps: count, taken: step }))
-      if (isOn) view.root.dataset[name] = value;
-      else delete view.root.dataset[name];
+      input.element.hidden =
+        isOn && arcs.heads >= 0 && input.at >= arcs.heads && input.at < arcs.heads + shown.headCount;
+    delete dataset.steps;
+    this.query = -1;
     if (!isOn) return room;
+    this.shown = shown;
+    this.query = Math.min(model.get("query"), shown.queries - 1);
+    [this.count, this.step] = arcs.steps < 0 ? [shown.queries, this.query] : this.stepsOfSetting();
+    Object.assign(dataset, { steps: this.count, taken: this.step });
     this.room = { ...room, ...shareRoom(view.ctx, shown, arcs, room) };
     return this.room.map;
   }
