@@ -80,13 +80,19 @@ export class ArcsView {
     const places = drawArcs(svg, ctx, shown, arcs, query, { ...room, isOn: (head) => this.isHeadOn(head) });
     const size = { width: room.width * scale, height: room.height * scale };
     Object.assign(svg.style, { width: `${size.width}px`, height: `${size.height}px` });
-    svg.setAttribute("aria-label", sayArcs(shown, query) || words.all_arcs);
+    svg.setAttribute("aria-label", this.say() || words.all_arcs);
     this.places = places;
     Object.assign(slider, { min: arcs.steps < 0 ? 0 : -1, max: shown.queries - 1, value: query });
     slider.ariaValueText = this.word.textContent =
       query < 0 ? words.all_words : labelOf(shown.queryLabels, query);
     this.placeNodes(places, scale);
     this.showBars(shown.bars, first.bars);
+  }
+
+  /** The sentence of the query's arcs in the heads that are on; "" for all queries. */
+  say() {
+    const heads = this.shown.heads.filter((head) => this.isHeadOn(head));
+    return sayArcs({ ...this.shown, heads }, this.query);
   }
 
   isHeadOn(head) {

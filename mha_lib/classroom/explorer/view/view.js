@@ -1,6 +1,6 @@
 // The page around the picture: it shows the widget's traits, and answers pointer and keys.
 
-import { coverRows, sayArcs } from "./arcs.js";
+import { coverRows } from "./arcs.js";
 import { ArcsView } from "./arcs_view.js";
 import { choose, clamp, isSame, numbersTo, unpack } from "./decode.js";
 import { fill, make } from "./elements.js";
@@ -312,7 +312,7 @@ class ExplorerView {
     const { drawing, pointed } = this;
     if (pointed && drawing.overview) this.say(sayOverviewHead(drawing, pointed.head), sayWay(drawing));
     else if (pointed) this.say(sayCell(drawing, pointed));
-    else if (this.arcs.query >= 0) this.say(sayArcs(drawing, this.arcs.query));
+    else if (this.arcs.query >= 0) this.say(this.arcs.say());
     else this.say(`${this.note} ${sayPicture(drawing)}`.trim(), sayWay(drawing));
   }
 
