@@ -123,17 +123,17 @@ def is_formula(tex: str) -> bool:
     return spaces == (False, False) or (spaces == (True, True) and tex.strip() != "" and not MONEY.match(tex))
 
 
-def code_block(code: str, language: str, asserts: Container[int] = ()) -> str:
+def code_block(code: str, language: str, results: Container[int] = ()) -> str:
     """Code with the syntax colours of its language; without colours if the language is not known.
 
-    The lines ``asserts``, counted from 1, are of the class ``result``.
+    The lines ``results``, counted from 1, are of the class ``result``.
     """
     coloured = html.escape(code)
     with suppress(ClassNotFound):
         lexer = get_lexer_by_name(language, stripnl=False)
         coloured = highlight(code, lexer, HtmlFormatter(nowrap=True)).rstrip("\n")
     lines = enumerate(re.findall(r"[^\n]*\n|[^\n]+", coloured), 1)
-    groups = groupby(lines, lambda line: line[0] in asserts)
+    groups = groupby(lines, lambda line: line[0] in results)
     pieces = [("".join(line for _, line in group), is_result) for is_result, group in groups]
     if all(is_result or not text.strip() for text, is_result in pieces):
         return f'<div class="code result"><pre><code>{coloured}</code></pre></div>\n'

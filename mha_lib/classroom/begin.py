@@ -4,7 +4,6 @@ from types import ModuleType
 from typing import Any
 
 from mha_lib.classroom.exercises import names_by_lesson
-from mha_lib.classroom.exercises.asserts import show_passed_asserts
 from mha_lib.classroom.exercises.progress import Record, progress_in
 from mha_lib.classroom.lesson.chinese import is_chinese
 from mha_lib.classroom.lesson.language import RUNNING, speak, words_here
@@ -17,7 +16,7 @@ PARTS = "mha_parts"  # of IPython's shell: the modules in which the cells of les
 
 
 def begin_lesson(lesson: str, language: str) -> None:
-    """From now on cells tick the asserts that pass, and show figures in the theme of the page.
+    """From now on cells show figures in the theme of the page.
 
     ``lesson`` is the number of the lesson, such as ``"03"``, and ``language`` the one that the software
     speaks, such as ``"zh"``. In a Chinese lesson figures can also write Chinese. A student reads which
@@ -28,7 +27,6 @@ def begin_lesson(lesson: str, language: str) -> None:
     RUNNING.number = lesson
     if shell := shell_here():
         follow_the_theme(shell)
-        show_passed_asserts(shell)
         if is_chinese(language):
             write_chinese()
         show_solved()

@@ -15,15 +15,13 @@ from tests.browser.waiting import attribute_of, becomes, box_of, each_of, measur
 pytestmark = pytest.mark.ci
 
 SETUP = """import torch
-from mha_lib.classroom import begin_lesson, explore, show_heads
+from mha_lib.classroom import begin_lesson, explore, show_heads, tick
 
 begin_lesson("03", "en")
 maps = torch.rand(4, 8, 8).softmax(-1)
 """
 PRINTS = "for n in (4, 64, 1024):\n    print(f'n = {n:4}: {n**2:8} pairs')"
-ASSERTS = (
-    "assert maps.min() >= 0, 'weights are never negative'\nassert maps.shape == (4, 8, 8), 'a map a head'"
-)
+TICKS = "tick(maps.min() >= 0, 'weights are never negative')\ntick(maps.shape == (4, 8, 8), 'a map a head')"
 EXPLORES = """explorer = explore(
     lambda length: torch.full((length, length), 1 / length),
     length=[14, 2],
@@ -42,9 +40,9 @@ def code(source: str, shows: str = "", room: str = "") -> NotebookNode:
 
 SLIDES = [  # the cells of each slide
     [new_markdown_cell("# Title"), code(SETUP)],
-    [new_markdown_cell("## Printed"), code(PRINTS, "text", "3 x 23"), code(ASSERTS, "text", "2 x 30")],
+    [new_markdown_cell("## Printed"), code(PRINTS, "text", "3 x 23"), code(TICKS, "text", "2 x 30")],
     [new_markdown_cell("## A value"), code("maps.sum(-1).min().item()", "value")],
-    [new_markdown_cell("## A picture"), code("show_heads(maps)", "picture"), code(ASSERTS, "text", "2 x 30")],
+    [new_markdown_cell("## A picture"), code("show_heads(maps)", "picture"), code(TICKS, "text", "2 x 30")],
     [new_markdown_cell("## Defined"), code("def double(x):\n    return 2 * x", "nothing")],
     [new_markdown_cell("## Not tagged"), code(PRINTS), code("def half(x):\n    return x / 2")],
     [new_markdown_cell("## Chosen\n\nAn *even* map. *Guess: is it?*"), code("2 + 3", "value")],

@@ -229,7 +229,7 @@ def questions(tmp_path_factory):
     def slide(name, words, minutes, result=""):
         yield text(f"## {name}\n\n{words}", "slide", ["guess"] if result else [])
         if result:
-            yield code("assert 1 + 1 == 2, 'two'", printed(result), slide="fragment")
+            yield code("tick(1 + 1 == 2, 'two')", printed(result), slide="fragment")
             yield text(f"### Why {name}\n\nBecause. " * 20, "skip", ["why"])
         yield text(minutes, "notes")
 

@@ -16,7 +16,7 @@ from tests.browser.new_lesson import new_lesson
 from tests.browser.seats import STUB, WORDS, Seat, cell, text
 from tests.browser.waiting import saved_when, until
 
-IMPORTS = "from mha_lib.classroom import begin_lesson, check\nbegin_lesson('07', {!r})"
+IMPORTS = "from mha_lib.classroom import begin_lesson, check, tick\nbegin_lesson('07', {!r})"
 RIGHT = "def mine(scores, mask):\n    return scores.masked_fill(~mask, -float('inf')).softmax(-1)"
 WAITS = "import pathlib, time\nwhile not pathlib.Path('go-on').exists(): time.sleep(0.1)"
 FOLDED = {"source_hidden": True}
@@ -32,7 +32,7 @@ def lesson(language="en"):
         cell("folded", "# Helper: a number\nfolded = 1", "skip", ["setup"], jupyter=FOLDED),
         text("first", "## First"),
         cell("add", "helper + 2", "fragment"),
-        cell("add-check", "# Check\nassert helper == 40, 'ticked'", "fragment", jupyter=FOLDED),
+        cell("add-check", "# Check\ntick(helper == 40, 'ticked')", "fragment", jupyter=FOLDED),
         text("first-notes", "3 min.", "notes"),
         text("second", "## Optional: second", "subslide"),
         cell("more", "helper + 3", "fragment"),

@@ -108,8 +108,8 @@ def find_route(root: Path, language: str, name: str) -> Route:
             named.add((lesson, step))
         chosen.append((lesson, steps))
     title, learnt = said_in(language, [title, learnt], phrases_of(source_folder(root, language)))
-    known = [find_lesson(each, lessons) for each in after]
-    return Route(name, title, minutes, chosen, known, learnt, lessons)
+    had = [find_lesson(each, lessons) for each in after]
+    return Route(name, title, minutes, chosen, had, learnt, lessons)
 
 
 def make_route(root: Path, language: str, name: str) -> tuple[Path, list[str]]:

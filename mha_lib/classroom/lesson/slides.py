@@ -18,8 +18,8 @@ metadata ``guess`` asks about the lesson's first live picture, with which its ha
 
 A *helper* is a code cell that only installs, imports, draws, measures or prepares. It is a ``skip`` cell that
 JupyterLab folds (``"jupyter": {"source_hidden": true}``), and it begins with a comment that says what it
-does: ``# Helper: draws a bar for each head``. A *test* holds the asserts of a slide that asks for a guess. It
-is folded, too, since its messages are the answers: ``# Test: the sum``. ``docs/en/write.md`` has the rules.
+does: ``# Helper: draws a bar for each head``. A *test* holds the ticks of a slide that asks for a guess. It
+is folded, too, since its sentences are the answers: ``# Test: the sum``. ``docs/en/write.md`` has the rules.
 """
 
 import re

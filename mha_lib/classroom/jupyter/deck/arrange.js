@@ -18,7 +18,7 @@ const BOX = { width: 20, height: 16 }; // the margins of the box around code
 const GAP = { beside: 36, below: 10, cells: 10 }; // beside: and some slack, so that no line wraps
 const LEGIBLE = 1.05; // of a picture's natural size: letters of 13 points have 18 px
 const LOWEST_EXPLORER = 330;
-const TICKS = 24; // what asserts say, without their code
+const TICKS = 24; // what ticks say, without their code
 const OVER = { margins: 84, height: 520 }; // of code that lies over the slide
 
 const widest = (lines) => Math.max(0, ...lines);

@@ -7,7 +7,7 @@ import { isOpen, resultOf } from "./guesses.js";
 const isCode = ({ model }) => model.type === "code";
 /** Whether one goes past a cell: it is folded, or has run with the setup. */
 const isPassed = (cell) => cell.inputHidden || isSetup(cell) || cell.headingCollapsed;
-/** Whether a folded cell runs with the one before it: helpers that are no setup, and the asserts of a step. */
+/** Whether a folded cell runs with the one before it: helpers that are no setup, and the ticks of a step. */
 const runsAlong = (cell) =>
   isCode(cell) && cell.inputHidden && !isSetup(cell) && !hasRole(cell.model, "solution");
 

@@ -1,6 +1,6 @@
 """One notebook as one page: its cells become HTML, the page is cleaned, and a template frames it.
 
-A slide's outputs, asserts and texts after its guess have the class ``result``; ``reading.js`` hides them
+A slide's outputs, ticks and texts after its guess have the class ``result``; ``reading.js`` hides them
 until the reader asks for them.
 """
 
@@ -31,8 +31,8 @@ from mha_lib.classroom.pages.handout.notebook import (
     cells_for,
     describe,
     is_on_the_page,
-    lines_of_asserts,
-    only_asserts,
+    lines_of_ticks,
+    only_ticks,
     without_open_exercises,
 )
 from mha_lib.classroom.pages.handout.terms import link_terms
@@ -202,7 +202,7 @@ class HandoutPage:
         kinds = ["cell"]
         if has_role(cell, "guess"):
             kinds.append("guess")
-        if is_result and (cell.cell_type != "code" or only_asserts(cell)) and slide_type(cell) != "notes":
+        if is_result and (cell.cell_type != "code" or only_ticks(cell)) and slide_type(cell) != "notes":
             kinds.append("result")
         if slide_type(cell) == "notes":
             kinds.append("notes")
@@ -230,8 +230,8 @@ class HandoutPage:
     def code_cell(self, cell: NotebookNode, is_result: bool) -> str:
         if cell.get("id") in self.small:
             return f'<div class="small"></div>\n{self.hint(cell)}'  # small.js asks there for the answer
-        asserts = lines_of_asserts(cell.source) if is_result else set()
-        code = code_block(cell.source, self.programming_language, asserts) if cell.source.strip() else ""
+        ticks = lines_of_ticks(cell.source) if is_result else set()
+        code = code_block(cell.source, self.programming_language, ticks) if cell.source.strip() else ""
         cell.outputs = [output for output in cell.outputs if not is_progress(output) and not is_hint(output)]
         outputs = self.outputs.of(cell)
         is_behind = SHOWS_MORE_THAN_CODE.search(outputs) and not has_role(cell, "about_code")

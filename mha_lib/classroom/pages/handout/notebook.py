@@ -28,34 +28,27 @@ def cells_for(audience: str, notebook: NotebookNode) -> list[NotebookNode]:
 
 
 def is_on_the_page(cell: NotebookNode) -> bool:
-    """Whether a handout shows a cell: of the cells on no slide it shows these three kinds, and asserts."""
+    """Whether a handout shows a cell: of the cells on no slide it shows these three kinds, and ticks."""
     if "remove-cell" in tags(cell):
         return False
     is_shown = slide_type(cell) != "skip" or has_role(cell, "solution", "why", "setup")
-    return is_shown or only_asserts(cell)
+    return is_shown or only_ticks(cell)
 
 
-def only_asserts(cell: NotebookNode) -> bool:
+def only_ticks(cell: NotebookNode) -> bool:
     """Whether a cell stands on no slide and checks what a slide has shown."""
     is_code = cell.cell_type == "code" and slide_type(cell) == "skip" and not has_role(cell, "setup")
-    return is_code and bool(lines_of_asserts(cell.source))
+    return is_code and bool(lines_of_ticks(cell.source))
 
 
-def lines_of_asserts(code: str) -> set[int]:
-    """The lines, counted from 1, of assert statements and of calls such as ``torch.testing.assert_close``."""
+def lines_of_ticks(code: str) -> set[int]:
+    """The lines, counted from 1, of calls of ``tick``."""
     try:
         nodes = list(ast.walk(ast.parse(code)))
     except (SyntaxError, ValueError):  # IPython's own commands
         return set()
-    asserts = [node for node in nodes if isinstance(node, ast.stmt) and is_assert(node)]
-    return {line for node in asserts for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
-
-
-def is_assert(node: ast.stmt) -> bool:
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-        name = ast.unparse(node.value.func).split(".")[-1]
-        return name == "tick" or name.startswith("assert")
-    return isinstance(node, ast.Assert)
+    calls = [node for node in nodes if isinstance(node, ast.Call) and ast.unparse(node.func) == "tick"]
+    return {line for call in calls for line in range(call.lineno, (call.end_lineno or call.lineno) + 1)}
 
 
 def without_open_exercises(

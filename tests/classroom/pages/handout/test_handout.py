@@ -27,13 +27,13 @@ def export(*cells, **about):
 
 
 def test_what_follows_a_guess_is_its_result_but_for_the_code():
-    source = "x = 6 * 7\nassert (\n    x == 42\n), 'so it is'\nprint(x)\ntorch.testing.assert_close(x, x)"
+    source = "x = 6 * 7\ntick(\n    x == 42,\n    'so it is',\n)\nprint(x)\ntick(x, 'and not 0')"
     page = Handout(
         text("## One\n\nShown.", slide="slide"),
         code("1", printed("one"), slide="fragment"),
         text("## Two\n\n*Guess!*", slide="slide", tags=["guess"]),
         code(source, printed("42"), slide="fragment", id="code"),
-        code("y = x - 42\nassert y == 0", printed("✓"), slide="skip", id="check"),
+        code("y = x - 42\ntick(y == 0, 'none')", printed("✓"), slide="skip", id="check"),
         text("Forty-two.", slide="skip", tags=["why"], id="because"),
         text("Ask the class.", slide="notes", id="notes"),
         text("## Three", slide="subslide", id="three"),
@@ -47,7 +47,7 @@ def test_what_follows_a_guess_is_its_result_but_for_the_code():
     assert "result" not in second.select_one("#notes")["class"]
     assert "result" in second.select_one("#code .outputs")["class"]
     lines = [line.get_text() for line in second.select("#code .code .result")]
-    assert lines == ["assert (\n    x == 42\n), 'so it is'\n", "torch.testing.assert_close(x, x)"]
+    assert lines == ["tick(\n    x == 42,\n    'so it is',\n)\n", "tick(x, 'and not 0')"]
     assert second.select_one("#code code").get_text() == source
     assert not third.select(".result")
 
