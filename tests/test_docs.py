@@ -134,6 +134,13 @@ def test_languages_have_the_same_headings_tables_links_and_code(english, transla
     assert shape_of(translated) == shape_of(english)
 
 
+@pytest.mark.parametrize(("page", "language"), [("README.md", "en"), ("README.zh.md", "zh")])
+def test_a_readme_and_the_sites_front_page_say_in_one_sentence_what_the_course_is(page, language):
+    title, first = read(ROOT / page).split("\n\n")[1:3]
+    assert first.replace("`", "") == words_in(language)["site"]["lead"]
+    assert title.startswith("# ")
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if page.name == "library.md"], ids=name_of)
 def test_the_library_page_names_everything_that_is_public(page):
     named = set(re.findall(r"`(\w+)`", read(page)))

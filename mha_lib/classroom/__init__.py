@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mha_lib.classroom.explorer import explore
     from mha_lib.classroom.lesson.language import speak
     from mha_lib.classroom.models.explore import explore_model
-    from mha_lib.classroom.pictures.numbers import show_bars, show_cells, show_lines
+    from mha_lib.classroom.pictures.numbers import show_bars, show_cells, show_dots, show_lines
     from mha_lib.classroom.pictures.plots import show_heads
     from mha_lib.classroom.pictures.tables import show_table
 
@@ -29,6 +29,7 @@ ROOMS = {
     "explore_model": "models.explore",
     "show_bars": "pictures.numbers",
     "show_cells": "pictures.numbers",
+    "show_dots": "pictures.numbers",
     "show_heads": "pictures.plots",
     "show_lines": "pictures.numbers",
     "show_table": "pictures.tables",
@@ -43,6 +44,7 @@ __all__ = [
     "explore_model",
     "show_bars",
     "show_cells",
+    "show_dots",
     "show_heads",
     "show_lines",
     "show_table",

@@ -9,7 +9,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Page, expect
 
 from tests.browser.decks import begin, go_to, run_deck
-from tests.browser.waiting import becomes, box_of, measure, until
+from tests.browser.new_lesson import current, press
+from tests.browser.waiting import attribute_of, becomes, box_of, each_of, measure, until
 
 pytestmark = pytest.mark.ci
 
@@ -44,13 +45,21 @@ SLIDES = [  # the cells of each slide
     [new_markdown_cell("## A picture"), code("show_heads(maps)", "picture"), code(TICKS, "text", "2 x 30")],
     [new_markdown_cell("## Defined"), code("def double(x):\n    return 2 * x", "nothing")],
     [new_markdown_cell("## Not tagged"), code(PRINTS), code("def half(x):\n    return x / 2")],
+    [new_markdown_cell("## Chosen\n\nAn *even* map. *Guess: is it?*"), code("2 + 3", "value")],
+    [new_markdown_cell("## Typed\n\n*Guess the sum.*"), code("3 + 5", "value")],
+    [new_markdown_cell("## Your turn"), code("answer = ...", "nothing")],
     [new_markdown_cell(QUESTION), code(EXPLORES, "explorer")],
 ]
-PICTURE, EXPLORER = 3, len(SLIDES) - 1
+PICTURE, CHOSEN, TYPED, TURN, EXPLORER = 3, *range(6, 10)
 CELLS = [cell for cells in SLIDES for cell in cells]
 for cell in CELLS:
     starts = cell.cell_type == "markdown"
     cell.metadata["slideshow"] = {"slide_type": "slide" if starts else "-"}
+for slide in (CHOSEN, TYPED):
+    asks, answers = SLIDES[slide]
+    asks.metadata["tags"], answers.metadata["slideshow"] = ["guess"], {"slide_type": "fragment"}
+SLIDES[CHOSEN][0].metadata["choices"] = ["yes", "no"]
+SLIDES[TURN][1].metadata["tags"] += ["exercise"]
 # The letters of each piece of code on the slide, and the top of each of its lines.
 CODE_CELLS = ".present > .present .jp-CodeCell:not(.reveal-skip)"
 CODE = f"""() => [...document.querySelectorAll("{CODE_CELLS} .cm-content")]
@@ -101,6 +110,38 @@ def test_code_neither_moves_nor_shrinks_when_its_output_comes(deck: Page, before
     assert {slide: after[slide] for slide in shown} == {slide: before[slide] for slide in shown}
     sizes = {float(code["size"].removesuffix("px")) for slide in shown for code in after[slide]}
     assert min(sizes) >= 24, "there is room"
+
+
+def test_the_choices_of_a_guess_stand_large_and_the_one_that_is_chosen_stays_by_the_result(deck: Page):
+    go_to(deck, f"slide-{CHOSEN}-0")
+    choices = current(deck).locator(".deck-guess > *")
+    expect(choices).to_have_text(["yes", "no"])
+    expect(choices.first).to_have_css("font-size", "38px")
+    colours = [measure(em, "em => getComputedStyle(em).color") for em in each_of(current(deck).locator("em"))]
+    assert colours[0] != colours[1], "not all that is italic is a guess"
+    press(deck, "w w Space")
+    expect(choices.filter(visible=True)).to_have_text(["no"])
+    deck.keyboard.press("w")  # after the last one, none
+    expect(choices.filter(visible=True)).to_have_count(0)
+
+
+def test_what_a_class_says_is_typed_below_the_question_and_stays_by_the_result(deck: Page) -> None:
+    go_to(deck, f"slide-{TYPED}-0")
+    press(deck, "w 7 x 8 Enter Space")
+    expect(current(deck).locator(".fragment.visible")).to_have_count(1)
+    field = current(deck).get_by_label("What the class says")
+    expect(field).to_have_value("7x8")
+    expect(field).to_be_visible()
+    expect(field).not_to_be_focused()
+
+
+def test_the_last_picture_stands_beside_an_exercise(deck: Page) -> None:
+    go_to(deck, f"slide-{TURN}-0")
+    picture, code = current(deck).locator(".deck-earlier img"), current(deck).locator(".jp-CodeCell")
+    seen = attribute_of(deck.locator(f"#slide-{PICTURE}-0 .jp-OutputArea-output img"), "src")
+    expect(picture).to_have_attribute("src", seen or "no picture")
+    assert box_of(picture)["width"] > 400
+    assert box_of(code)["x"] + box_of(code)["width"] < box_of(picture)["x"]
 
 
 def test_the_code_of_a_picture_folds_behind_it_and_lies_over_the_slide_by_a_key(deck):

@@ -37,7 +37,8 @@ CELLS = [
     cell("slide", new_markdown_cell, "## The end", "end"),
 ]
 CELLS[2].metadata["highlight"] = "1|2,4"
-CELLS[4].metadata["highlight"] = "4"
+CELLS[4].metadata |= {"highlight": "4", "tags": ["shows-explorer"]}
+HINT = "cell => getComputedStyle(cell, '::after').content"
 
 
 def expect_clear(page: Page, lines: list[int]) -> None:
@@ -80,7 +81,10 @@ def test_lines_stay_lit_until_one_edits_or_runs_the_code_or_leaves_the_slide(dec
 
 def test_folded_code_is_shown_while_its_lines_are_lit(deck: Page) -> None:
     turn(deck, "3 Enter", "slide-2-0")
+    hint = current(deck).locator(".jp-CodeCell")
+    becomes(hint, HINT, '"Shift Enter shows it here"')
     deck.keyboard.press("Control+Enter")
+    becomes(hint, HINT, "none")
     code, explorer = (current(deck).locator(part) for part in (".cm-content", ".mha-explorer"))
     expect(explorer.get_by_role("application").first).to_be_visible()
     expect(code).to_be_hidden()

@@ -36,7 +36,7 @@ def test_s_counts_the_seconds_and_shows_the_training(page: Page, jupyter: Jupyte
     status = status_of(page)
     page.keyboard.press("s")
     for seconds in (r"\d+", r"([2-9]|\d\d+)"):  # it goes on counting
-        line = rf"^Setup: cell 2 of 2, slide 1 \(train\) · {seconds} s\nstep [1-9]\d* of {STEPS}, \d+ s left$"
+        line = rf"^Setup: cell 2 of 2, slide 1 · {seconds} s\nstep [1-9]\d* of {STEPS}, \d+ s left$"
         expect(status).to_have_text(re.compile(line))
     go.touch()
     expect(status).to_have_text(re.compile(r"Setup: 2 of 2 cells ran in \d+ s"))
@@ -44,7 +44,7 @@ def test_s_counts_the_seconds_and_shows_the_training(page: Page, jupyter: Jupyte
     foot_says(page, "Shift+R", re.compile(r"^All: 2 of 2 cells ran in \d+ s$"))
     go.unlink()
     foot_says(page, "s", re.compile(r"Setup: cell 2 of 2, .*\nstep \d+ of "))
-    foot_says(page, "Escape", re.compile(r"Setup: stopped at slide 1 \(train\)"))
+    foot_says(page, "Escape", re.compile(r"Setup: stopped at slide 1"))
 
 
 NAMES = [
@@ -63,9 +63,7 @@ def test_n_runs_what_a_cell_needs_and_outputs_of_an_earlier_kernel_are_marked(pa
     cells = [cell(kind, new_code_cell, text, name, tags) for kind, text, name, tags in NAMES]
     open_deck(page, lay_lesson(jupyter, "names.ipynb", cells))
     go_to(page, "slide-3-0")
-    said = (
-        "The name comes from slide 3 (fourth), which has not run in this kernel: N runs that, then this cell."
-    )
+    said = "The name comes from slide 3, which has not run in this kernel: N runs that, then this cell."
     foot_says(page, "Control+Enter", said)
     page.keyboard.press("n")
     expect(outputs_of(page)).to_have_text("the sum: 5")

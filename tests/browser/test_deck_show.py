@@ -211,7 +211,7 @@ def test_the_title_has_the_address_of_the_handouts_and_on_paper_says_how_many_pa
     ("name", "feet"),
     [
         ("03_lesson", ["3.1 / 2", "↓ optional 3.2 / 2", "optional 3.2.1 / 2"]),
-        ("route_mine", ["1 / 2", "↓ optional 4.6 2 / 2", "optional 2.1 / 2"]),
+        ("route_mine", ["1 / 2", "↓ optional 2 / 2 lesson 4.6", "optional 2.1 / 2"]),
     ],
 )
 def test_the_foot_shows_the_address_of_a_slide(page, jupyter, name, feet):

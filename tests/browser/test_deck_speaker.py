@@ -10,9 +10,9 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from tests.browser.conftest import JupyterServer
 from tests.browser.decks import begin
 from tests.browser.lecture import expect_inside, open_notes, reload, turn
-from tests.browser.new_lesson import cell, lay_lesson, open_deck
+from tests.browser.new_lesson import cell, current, lay_lesson, open_deck, press
 from tests.browser.pages import new_page
-from tests.browser.waiting import box_of, each_of, measure, until
+from tests.browser.waiting import answer_of, box_of, each_of, measure, until
 
 CELLS = [  # slide type, source
     ("slide", "# A title"),
@@ -25,7 +25,14 @@ CELLS = [  # slide type, source
     ("notes", "Optional, 2 min."),
     ("slide", "## The third & $x^2$"),
     ("notes", "5 min. Thank them."),
+    ("subslide", "Sources"),
+    ("notes", "Optional, 1 min."),
 ]
+POST = """(data) => new Promise((resolve) => {
+    postMessage(JSON.stringify(data), "*");
+    addEventListener("message", ({ data }) => data === "after it" && resolve());
+    postMessage("after it", "*");
+})"""
 NOON = 1_800_014_400  # seconds since 1970
 
 
@@ -140,6 +147,18 @@ def test_it_shows_the_slide_as_the_class_sees_it_and_the_next_step_or_core_slide
     expect(speaker.locator("h1")).to_contain_text("The third &")
     expect(aside.locator("p").last).to_have_text("Next: ")
     expect(coming(speaker)).to_have_count(0)
+
+
+def test_t_opens_no_window_but_ours_and_nobody_else_turns_the_deck(deck: Page) -> None:
+    """RISE's own speaker window, by T or S, posts the state that it had when it opened."""
+    speaker = open_speaker(deck)
+    turn(deck, "End", "slide-2-0")
+    for page in (deck, speaker):
+        press(page, "s t [ ] = - q , w")
+    answer_of(deck, POST, {"method": "setState", "args": [{"indexh": 0, "indexv": 0}]})
+    answer_of(deck, POST, {"namespace": "reveal-notes", "type": "heartbeat"})
+    expect(current(deck)).to_have_id("slide-2-0")
+    assert deck.context.pages == [deck, speaker]
 
 
 def test_clock_and_plan_can_be_read_from_two_metres_and_nothing_is_cut_off(deck: Page) -> None:

@@ -37,6 +37,7 @@ export default {
 };
 """
 HOSTILE = "</script><img src=x onerror='window.hacked=1'>"
+DRAWING = base64.b64encode(b"<svg xmlns='http://www.w3.org/2000/svg' width='894' height='280'/>").decode()
 LONG = "x = " + " + ".join(str(i) for i in range(80))
 
 
@@ -72,6 +73,7 @@ def file(tmp_path_factory):
         widget("bad", **{"text/plain": "the bad one as text"}),
         text(f"## Second section\n\nIn a line: ${'x + ' * 60}y$."),
         code(LONG, printed(HOSTILE + LONG)),
+        text(f"![a plot](data:image/svg+xml;base64,{DRAWING})"),
         *(text("Some words. " * 60) for _ in range(5)),
         text("<details><summary>Answer</summary>\n\nForty.\n\n</details>"),
     ]
@@ -206,6 +208,18 @@ def test_nothing_is_wider_than_the_screen(page, file, width):
         expect(box).to_have_attribute("data-more", "left right")
         act(box, "(box) => { box.scrollLeft = box.scrollWidth; }")
         expect(box).to_have_attribute("data-more", "left")
+
+
+def test_on_a_phone_a_picture_shrinks_and_a_wide_table_keeps_its_first_column(page, file):
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(file.as_uri())
+    column, picture = box_of(page.locator("main h1")), box_of(page.get_by_alt_text("a plot"))
+    assert picture["width"] == column["width"]
+    first = page.locator(".table th").first
+    before = box_of(first)
+    act(page.locator(".table"), "(box) => { box.scrollLeft = 300; }")
+    expect(page.locator(".table th").nth(1)).not_to_be_in_viewport()
+    assert box_of(first) == before
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,10 @@ from threading import Thread
 import pytest
 from playwright.sync_api import Page, expect
 
+from mha_lib.classroom.lesson.language import words_in
 from mha_lib.classroom.pages.site import whole_site
 from tests.browser.pages import expect_accessible, new_page
+from tests.browser.waiting import box_of, measure
 from tests.classroom.pages.site.course import small_course
 
 pytestmark = pytest.mark.ci
@@ -44,9 +46,19 @@ def test_the_root_leads_to_the_readers_language_and_stays_there(browser, site, l
     with new_page(browser, locale=locale) as page:
         page.goto(f"{site}#lessons")
         expect(page).to_have_url(f"{site}{language}/index.html#lessons")
-        page.locator(".bar").get_by_role("link", name="English").click()
+        page.get_by_role("list", name=words_in(language)["site"]["languages"]).get_by_text("English").click()
         expect(page).to_have_url(f"{site}en/index.html")
         expect(page.locator("html")).to_have_attribute("lang", "en")
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize(("name", "shown"), [("index", ".opening"), ("03_multi", "#opening")])
+def test_the_first_screen_says_its_title_once_and_a_picture_lives_on_it(browser, site, width, name, shown):
+    with new_page(browser, viewport={"width": width, "height": 720}) as page:
+        page.goto(f"{site}en/{name}.html")
+        canvas = box_of(page.locator(f"{shown} .alive canvas"))
+        assert canvas["y"] + 150 < 720, "at least its first rows"
+        assert measure(page, "document.body.innerText").count(page.title()) == 1
 
 
 def test_without_its_script_the_root_is_a_page_for_a_phone(page: Page, folder: Path) -> None:

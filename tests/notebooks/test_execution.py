@@ -34,6 +34,14 @@ print("explorers driven:", sum(len(list(source.settings())) > 1 for source in _s
 # Students have no `transformers`: where it is missing, lesson 06 shows what was recorded.
 WITHOUT_TRANSFORMERS = "import sys\nsys.modules['transformers'] = None\n"
 
+# The kernel reads every picture that the lesson draws, while it still is a figure of matplotlib.
+READ_PICTURES = f"""
+import sys
+sys.path.append({str(ROOT)!r})
+from tests.grammar import read_pictures
+_faults = read_pictures()
+"""
+
 # This one runs slides again, each a list of cells.
 RUN_AGAIN = """
 _failed = []
@@ -54,7 +62,7 @@ def client(request, whole_course):
     notebook = nbformat.read(lesson, as_version=4)
     notebook.cells.append(nbformat.v4.new_code_cell(DRIVE_EXPLORERS, id="drive-explorers"))
     imports = next(cell for cell in notebook.cells if cell.id == IMPORTS)
-    imports.source = WITHOUT_TRANSFORMERS + imports.source
+    imports.source = WITHOUT_TRANSFORMERS + READ_PICTURES + imports.source
     resources = {"metadata": {"path": str(lesson.parent)}}
     client = NotebookClient(notebook, timeout=LONGEST_CELL, resources=resources)
     with client.setup_kernel():
@@ -130,6 +138,11 @@ def shown_by(cell):
     if lines != [""]:
         kinds.add("shows-check" if re.search(r"^check\.", cell.source, re.M) else "shows-text")
     return kinds, [*filter(None, lines[:1]), *lines[1:]], rows
+
+
+def test_every_picture_keeps_to_the_grammar_of_pictures(client, executed):
+    client.nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("assert _faults == []")])
+    client.execute(cleanup_kc=False)
 
 
 def columns_of(line):

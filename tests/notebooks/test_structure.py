@@ -40,10 +40,11 @@ def test_is_valid_and_clean(lesson):
     for cell in cells_of(lesson):
         assert not cell.get("outputs"), f"{cell['id']} has outputs: commit without them"
         assert not cell.get("execution_count"), f"{cell['id']} has been run: commit without counts"
-    allowed = {"kernelspec", "language_info", "title", "summary", "rise", "mha"}
+    allowed = {"kernelspec", "language_info", "title", "summary", "guess", "rise", "mha"}
     assert set(notebook.metadata) <= allowed
     assert notebook.metadata.kernelspec.name == "python3"
     assert notebook.metadata.title
+    assert notebook.metadata.guess.count("*") == 2, "what a handout asks of the lesson's first live picture"
 
 
 @pytest.mark.parametrize("lesson", TRANSLATED, ids=name_of)
@@ -152,6 +153,15 @@ def test_a_slide_that_asks_for_a_guess_marks_the_end_of_its_question(lesson):
         asks = any(GUESS.search(source(cell)) for cell in slide.cells if cell["cell_type"] == "markdown")
         marks = [cell["id"] for cell in slide.cells if "guess" in tags(cell)]
         assert len(marks) == asks, f"{slide.title}: the tag guess stands on {marks or 'no cell'}"
+
+
+@pytest.mark.parametrize("lesson", ENGLISH, ids=name_of)
+def test_the_last_italics_of_a_paragraph_with_a_guess_are_the_guess(lesson):
+    """The deck colours these alone."""
+    for cell in cells_of(lesson):
+        for paragraph in source(cell).split("\n\n") if "guess" in tags(cell) else []:
+            italics = re.findall(r"(?<![*\w])\*[^*\n]+\*(?!\*)", paragraph)
+            assert not italics or GUESS.match(italics[-1]), f"{cell['id']}: {italics[-1]}"
 
 
 @each_lesson

@@ -44,12 +44,16 @@ def make_control(name: str, given: Any, default: Any) -> Control:
         raise TypeError(f"{name} must be a list, range, list of ranges, bool, dict or str, got {given!r}")
     is_vector = len(given) > 0 and all(isinstance(entry, list | range) for entry in given)
     read = [list(entry) for entry in given] if is_vector else [list(given)]
-    options = [list(given.values())] if isinstance(given, Mapping) else read
-    if not all(options):
+    if not all(read):
         raise ValueError(f"{name} must offer at least one value, got {given!r}")
-    texts = [distinct_texts(entry) for entry in read]
     are_numbers = all(read_number(option) for entry in read for option in entry)
     kind = "slider" if are_numbers and not isinstance(given, Mapping) else "choice"
+    if kind == "slider":  # it rises as one reads, wherever it begins
+        if default is inspect.Parameter.empty:
+            default = [entry[0] for entry in read] if is_vector else read[0][0]
+        read = [sorted(entry) for entry in read]
+    options = [list(given.values())] if isinstance(given, Mapping) else read
+    texts = [distinct_texts(entry) for entry in read]
     start = find_start(name, options, texts, default, is_vector)
     return Control(name, kind, options, texts, start, is_vector)
 

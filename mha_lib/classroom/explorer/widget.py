@@ -17,6 +17,7 @@ from mha_lib.classroom.explorer.controls import Control, describe_inputs, make_c
 from mha_lib.classroom.explorer.table import Labels, Source, compute_answer, compute_table
 from mha_lib.classroom.lesson.language import words_here
 from mha_lib.classroom.lesson.outputs import FOR_A_PAGE
+from mha_lib.classroom.pictures.grammar import kind_of_axis
 from mha_lib.classroom.pictures.plots import show_heads, show_overview
 from mha_lib.classroom.pictures.theme import alt_of, to_svg
 from mha_lib.classroom.pictures.weights import as_weights
@@ -69,13 +70,14 @@ def explore(
     all queries, such as (B,1,K), says where the padding begins.
     A ``Picture`` in their place also names the heads, and measures them.
 
-    A range or a list of numbers makes a slider over its values, a list of ranges a vector with one slider for
-    each entry, a list of anything else a choice, a dict a choice by label, a bool a switch, a str a text box.
+    A range or a list of numbers makes a slider that rises, a list of ranges a vector with one slider for each
+    entry, a list of anything else a choice, a dict a choice by label, a bool a switch, a str a text box.
     The first setting is that of the defaults in the signature of ``weights_of``, or else the first values.
 
     Labels are a list, a list of lists (one a sample), or a function that is called as ``weights_of`` is.
     ``xlabel`` and ``ylabel`` name the axes where they aren't keys and queries, in the singular, such as
-    ``"distance"`` and ``"head"``: the sentences about a cell use them.
+    ``"distance"`` and ``"head"``: the sentences about a cell use them. Such numbers are no weights, and
+    are neutral instead of in viridis.
     ``in_page`` returns a function that computes the same in a handout, which has no kernel: its script gets
     the settings by name, and answers ``{shape: [H, Q, K], weights, mask, queryLabels, keyLabels}``, or throws
     an error to show. It is called only where the outputs become a page, since ``torch.export`` takes seconds.
@@ -94,6 +96,7 @@ def explore(
     empty = inspect.Parameter.empty
     made = [make_control(name, given, defaults.get(name, empty)) for name, given in controls.items()]
     source = Source(weights_of, made, {"query_labels": query_labels, "key_labels": key_labels}, layers)
+    are_numbers = bool(xlabel or ylabel)
     arcs = {
         "layers": layers,
         "steps": entry_of("steps", steps, made),
@@ -105,7 +108,8 @@ def explore(
         source,
         words_with(xlabel, ylabel),
         page=page_with(in_page, made),
-        arcs={} if xlabel or ylabel else arcs,
+        of_numbers=are_numbers,
+        arcs={} if are_numbers else arcs,
         view=view,
         query=query,
     )
@@ -141,7 +145,9 @@ def words_with(xlabel: str | None, ylabel: str | None) -> dict[str, Any]:
     """The explorer's sentences, about axes of these names."""
     words = words_here()["explorer"]
     own = words["own_axes"] if xlabel or ylabel else {}
-    return words | own | {"queries": ylabel or words["queries"], "keys": xlabel or words["keys"]}
+    names = {"queries": ylabel or words["queries"], "keys": xlabel or words["keys"]}
+    kinds = {"query_kind": kind_of_axis(names["queries"]), "key_kind": kind_of_axis(names["keys"])}
+    return words | own | names | kinds
 
 
 def read_module(*scripts: Path) -> str:
@@ -165,6 +171,7 @@ class Explorer(CellWidget):
     enlarged = Int(-1).tag(sync=True)  # the head that fills the picture; -1: all of them
     to_max = Bool(False).tag(sync=True)  # the scale ends at the largest weight instead of at 1
     by_root = Bool(False).tag(sync=True)  # colours follow the square root, so that small weights differ
+    of_numbers = Bool(False).tag(sync=True)  # the maps hold other numbers than weights
     measure = Int(0).tag(sync=True)  # the one beside each head, by its place among those of the first picture
     arcs = Dict().tag(sync=True)  # layers, and the entries of the setting that step and turn heads off
     view = Unicode("map").tag(sync=True)  # "map" or "arcs"
@@ -177,6 +184,7 @@ class Explorer(CellWidget):
         words: dict[str, Any] | None = None,
         page: dict[str, Any] | None = None,
         *,
+        of_numbers: bool = False,
         arcs: dict[str, int] | None = None,
         view: str = "map",
         query: int = 0,
@@ -187,6 +195,7 @@ class Explorer(CellWidget):
         self._known = {entry["setting"] for entry in table.directory}
         self.table = vars(table)
         self.page = page or {}
+        self.of_numbers = of_numbers
         self.arcs, self.view, self.query = arcs or {}, view, query
         self.setting = list(source.start)
         self.words = words or words_with(None, None)
@@ -234,17 +243,15 @@ class Explorer(CellWidget):
             labels = None if entry[name] is None else self.table["labels"][entry[name]][0]
             return labels and [textwrap.shorten(label, LONGEST_LABEL, placeholder="…") for label in labels]
 
-        figure = show_heads(
+        return show_heads(
             maps[:1],
             None if allowed is None else allowed[:1],
             query_labels=labels_of("query_labels"),
             key_labels=labels_of("key_labels"),
+            head_labels=picture.head_labels,
+            ylabel=self.words["queries"] if self.of_numbers else "",
+            xlabel=self.words["keys"] if self.of_numbers else "",
         )
-        for axes in figure.axes[: maps.shape[1]]:
-            for axis, name in ((axes.yaxis, "queries"), (axes.xaxis, "keys")):
-                if axis.get_label_text():
-                    axis.set_label_text(self.words[name])
-        return figure
 
     def _answer(self, change: Any) -> None:
         """Compute the picture that the browser now needs if the table lacks it."""

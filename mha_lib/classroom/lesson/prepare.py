@@ -99,7 +99,7 @@ def made_lesson(root: Path, lesson: Path, language: MadeLanguage, phrases: Phras
         if choices := cell["metadata"].get("choices"):
             cell["metadata"]["choices"] = [language.convert(choice, phrases) for choice in choices]
     identified(notebook, language=language.code)
-    for name in {"title", "summary"} & notebook["metadata"].keys():
+    for name in {"title", "summary", "guess"} & notebook["metadata"].keys():
         notebook["metadata"][name] = language.convert(notebook["metadata"][name], phrases)
     return notebook
 

@@ -13,7 +13,8 @@ The deck keeps room for the output of a code cell before it runs. The cell's tag
 ``"room": "3 x 61"``, and of a table its rows. A Chinese character is 5/3 letters wide. ``"picture": "500 x
 230"`` is the size of a picture in pixels. Without such tags a cell gets room for a few printed lines.
 
-A guess that is a choice names its answers in its metadata: ``"choices": ["yes", "no"]``.
+A guess that is a choice names its answers in its metadata: ``"choices": ["yes", "no"]``. The notebook's own
+metadata ``guess`` asks about the lesson's first live picture, with which its handout opens.
 
 A *helper* is a code cell that only installs, imports, draws, measures or prepares. It is a ``skip`` cell that
 JupyterLab folds (``"jupyter": {"source_hidden": true}``), and it begins with a comment that says what it

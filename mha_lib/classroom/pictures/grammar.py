@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from matplotlib.axis import Axis
+from matplotlib.colors import LinearSegmentedColormap
 
 from mha_lib.classroom import look
 from mha_lib.classroom.lesson.language import words_here
@@ -20,6 +21,7 @@ from mha_lib.classroom.pictures.theme import LETTER, LETTERS
 WEIGHTS, NUMBERS, SHARES, COMPARE = "weights", "numbers", "shares", "compare"
 COLOUR_MAP = "viridis"  # of weights
 NUMBER, THIS, INK = look.LIGHT["number"], look.LIGHT["this"], "#000000"
+SHADES = LinearSegmentedColormap.from_list("shades", [NUMBER + "00", NUMBER])  # of a number, on any paper
 HEADS_A_LAYER, NUM_COLOURS = 4, 8  # two layers of four heads have colours, or one of eight
 
 
@@ -35,11 +37,11 @@ def of_panel(given: Any, title: str) -> Any:
     return given.get(title) if isinstance(given, Mapping) else given
 
 
-def colour_of_axis(name: str) -> str:
-    """The colour of an axis by what it holds: that of queries, keys, values or outputs, or ink."""
+def kind_of_axis(name: str) -> str:
+    """The colour, by its name in the palette, of an axis of queries, keys, values or outputs; else "ink"."""
     words = words_here()["plots"]
-    of_names = {words[kind]: look.LIGHT[kind[0]] for kind in ("queries", "keys", "values", "outputs")}
-    return of_names.get(name, INK)
+    kinds = {words[kind]: kind[0] for kind in ("queries", "keys", "values", "outputs")}
+    return kinds.get(name, "ink")
 
 
 def colours_of_heads(names: Sequence[str]) -> dict[str, str]:
@@ -48,18 +50,27 @@ def colours_of_heads(names: Sequence[str]) -> dict[str, str]:
     A head has the same colour in all pictures. Empty if one of them is beyond the eight that have a colour.
     """
     prefix = re.escape(words_here()["plots"]["head"].partition("{")[0])
-    found = {name: re.fullmatch(rf"(?:{prefix})?(?:(\d+)\.)?(\d+)", name) for name in names}
+    found = {name: re.fullmatch(rf"(?:{prefix})?(\d+)\.(\d+)|{prefix}(\d+)", name) for name in names}
     places = {
-        name: HEADS_A_LAYER * int(parts[1] or 0) + int(parts[2]) for name, parts in found.items() if parts
+        name: int(parts[3]) if parts[3] else HEADS_A_LAYER * int(parts[1]) + int(parts[2])
+        for name, parts in found.items()
+        if parts
     }
     if len({*places.values()}) < len(places) or max(places.values(), default=0) >= NUM_COLOURS:
         return {}
     return {name: look.LIGHT[f"head{place}"] for name, place in places.items()}
 
 
+def name_of_head(label: str) -> str:
+    """A head by its number or as layer.head, in the lesson's words; any other label is a name already."""
+    return words_here()["plots"]["head"].format(head=label) if re.fullmatch(r"[\d.]+", label) else label
+
+
 def name_axis(axis: Axis, name: str, **options: Any) -> None:
     """Write the name of an axis, in the colour of what it holds."""
-    axis.set_label_text(name, color=colour_of_axis(name), fontsize=LETTERS, parse_math=False, **options)
+    axis.set_label_text(
+        name, color=look.LIGHT.get(kind_of_axis(name), INK), fontsize=LETTERS, parse_math=False, **options
+    )
 
 
 def check_names(argument: str, labels: Sequence[str] | None, axis: str, name: str) -> None:
@@ -72,7 +83,7 @@ def check_names(argument: str, labels: Sequence[str] | None, axis: str, name: st
 
 
 def hatching() -> dict[str, Any]:
-    """How matplotlib hatches a patch that the mask forbids, as look.css says, but for its face."""
+    """How matplotlib hatches a patch that the mask forbids, as the palette says, but for its face."""
     gap = look.HATCH["gap"] * LETTERS  # points; matplotlib divides 12 √2 of them by the number of characters
     hatch = ("/" if look.HATCH["angle"] > 0 else "\\") * max(1, round(12 * math.sqrt(2) / gap))
     return {"hatch": hatch, "edgecolor": look.LIGHT["hatching"], "linewidth": 0}

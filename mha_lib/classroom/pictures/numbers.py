@@ -23,6 +23,7 @@ from mha_lib.classroom.pictures.grammar import (
     INK,
     NUMBER,
     NUMBERS,
+    SHADES,
     SHARES,
     THIS,
     WEIGHTS,
@@ -39,6 +40,7 @@ from mha_lib.classroom.pictures.weights import to_numpy
 
 WIDTH, HEIGHT = 9.2, 2.8  # inches: the proportions of the room below two lines of text and above two ticks
 MARKERS = "osD^"
+MOST_TICKS = 12
 DEEPEST = 0.6  # the opacity of the largest number's cell
 ROUNDING = 1e-6  # shares may be below 0 or above 1 by this
 FRAME = 5  # points, around the cell of a negative number
@@ -93,6 +95,7 @@ def show_bars(
         width = 0.7 / len(series)
         for place, (name, numbers) in enumerate(series.items()):
             left = (place - (len(series) - 1) / 2) * width
+            numbers = np.where(np.abs(numbers) < 0.5 * 10**-digits, 0, numbers)  # what reads as 0 is 0
             bars = axes.bar(np.arange(len(labels)) + left, numbers, 0.9 * width, label=name, linewidth=2)
             for bar, number, label in zip(bars, numbers, labels, strict=True):
                 colour = THIS if label == this else heads.get(label, NUMBER)
@@ -127,7 +130,7 @@ def show_cells(
     this: Cell | Mapping[str, Cell] | None = None,
     ylabel: Of = "",
     xlabel: Of = "",
-    digits: int = 2,
+    digits: int | None = 2,
 ) -> Figure:
     """Tables of the ``panels``, {title: matrix}, side by side: each number in a cell, the deeper the larger.
 
@@ -136,7 +139,8 @@ def show_cells(
     the rows once; where they are no words, ``ylabel`` and ``xlabel`` say what they are. ``mask``, True = may
     attend, hatches the other cells, whose numbers are not drawn and may be −∞. ``this`` is the (row, column)
     of the cell with the accent, by name or number, or (row, None) for a row. Names, roles, masks and ``this``
-    may differ between panels, as {title: …}.
+    may differ between panels, as {title: …}. Where ``digits`` is None, for many cells, they have no numbers,
+    and negative ones no frame.
     """
     named, masks, roles = {}, {}, {}
     for title, given in _filled(panels).items():
@@ -158,7 +162,14 @@ def show_cells(
             check_names(f"{argument} of {title!r}", own, f"{axis.axis_name}label", name)
             is_named_before = place > 0 and axis is axes.yaxis and not isinstance(names, Mapping)
             _name_cells(axis, [] if own is None or is_named_before else own, "" if is_named_before else name)
-        _paint_cells(axes, matrix, masks[title], are_weights, digits)
+        if digits is None:
+            shown = np.ma.array(matrix, mask=~masks[title])
+            top = 1.0 if are_weights else float(matrix.max()) or 1.0
+            end = matrix.shape[1], len(matrix)
+            colours = COLOUR_MAP if are_weights else SHADES
+            axes.imshow(shown, colours, vmin=0, vmax=top, aspect="auto", extent=(0, end[0], end[1], 0))
+        else:
+            _paint_cells(axes, matrix, masks[title], are_weights, digits)
         if accent := of_panel(this, title):
             row, column = _place(of_panel(rows, title), accent[0]), 0
             width = matrix.shape[1]  # of a whole row
@@ -185,10 +196,14 @@ def show_lines(
 ) -> Figure:
     """A line over ``x`` for each of ``lines``, {name: numbers}, with its name; ``logarithmic``: both axes.
 
+    Numbers may also be (3, N), the least, the median and the most: the line has a band around it.
     The ``role`` is "numbers" or "shares": the scale then goes from 0 to 1. Lines are neutral with markers of
     their own; the one named ``this`` has the accent, and lines named as "head 1.0" have the colours of heads.
     """
-    named = {name: _numbers(name, numbers, 1, NUMBERS) for name, numbers in _filled(lines).items()}
+    named = {
+        name: _numbers(name, numbers, 2 if np.ndim(numbers) == 2 else 1, NUMBERS)
+        for name, numbers in _filled(lines).items()
+    }
     role_in(role, (NUMBERS, SHARES))
     _check_this(this, [*named])
     for argument, label in (("xlabel", xlabel), ("ylabel", ylabel)):
@@ -196,9 +211,12 @@ def show_lines(
     figure, (axes,) = _figure([1], HEIGHT)
     heads = colours_of_heads([*named])
     for place, (name, numbers) in enumerate(named.items()):
-        if len(numbers) != len(x):
-            raise ValueError(f"line {name!r} must hold {len(x)} numbers, as x does, got {len(numbers)}")
+        if numbers.shape[-1] != len(x) or len(numbers) not in (len(x), 3):
+            raise ValueError(f"line {name!r} must hold {len(x)} numbers, as x does, got {numbers.shape[-1]}")
         colour, marker = THIS if name == this else heads.get(name, NUMBER), MARKERS[place % len(MARKERS)]
+        if numbers.ndim == 2:
+            axes.fill_between(x, numbers[0], numbers[2], color=colour, alpha=0.15, linewidth=0)
+            numbers = numbers[1]
         axes.plot(x, numbers, f"{marker}-", color=colour, linewidth=2, markersize=8, label=name)
     if logarithmic:
         axes.set(xscale="log", yscale="log")
@@ -207,12 +225,43 @@ def show_lines(
         axes.set_ylim(min(low, 0), 1.05 if role == SHARES else max(high, 0))
         axes.axhline(0, color=INK, linewidth=1)
         axes.spines["bottom"].set_visible(False)
-    axes.set_xticks(x, [f"{each:g}" for each in x], fontsize=LETTERS)
+    shown = list(x)[:: -(-len(x) // MOST_TICKS)]
+    axes.set_xticks(shown, [f"{each:g}" for each in shown], fontsize=LETTERS)
+    axes.tick_params(axis="y", labelsize=LETTERS)
     axes.minorticks_off()
     name_axis(axes.xaxis, xlabel)
     name_axis(axes.yaxis, ylabel)
     axes.spines[["right", "top"]].set_visible(False)
-    axes.legend(frameon=False, fontsize=LETTERS)
+    axes.legend(frameon=False, fontsize=LETTERS, loc="upper left", bbox_to_anchor=(1, 1))  # on no line
+    return figure
+
+
+def show_dots(panels: Mapping[str, Mapping[str, Any]], *, this: Mapping[str, float] | None = None) -> Figure:
+    """For each of the ``panels``, {title: {name: numbers}}, a row for each name with a dot for each number.
+
+    The title says what the numbers are. ``this`` is {name: number}: a diamond in the accent, such as our own
+    model's number beside those of many seeds.
+    """
+    ours = this or {}
+    figure, grid = _figure([1] * len(_filled(panels)), HEIGHT)
+    for axes, (title, rows) in zip(grid, panels.items(), strict=True):
+        for place, (name, given) in enumerate(_filled(rows).items()):
+            numbers = _numbers(name, given, 1, NUMBERS)
+            axes.plot(numbers, [place] * len(numbers), "o", color=NUMBER, alpha=0.5, markersize=8)
+            if name in ours:
+                axes.plot(ours[name], place, "D", color=THIS, markersize=8)
+        axes.axvline(0, color=INK, linewidth=1)
+        lowest = min(float(to_numpy(given).min()) for given in rows.values())
+        axes.set_xlim(left=None if lowest < 0 else 0)
+        axes.locator_params(axis="x", nbins=4)
+        axes.set_ylim(len(rows) - 0.5, -0.5)
+        axes.set_yticks(range(len(rows)), list(rows), fontsize=LETTERS)
+        axes.tick_params(axis="x", labelsize=LETTERS)
+        axes.tick_params(axis="y", length=0)
+        axes.spines[["left", "right", "top"]].set_visible(False)
+        axes.set_title(title, fontsize=LETTERS + 1)
+    if missing := {*ours} - {name for rows in panels.values() for name in rows}:
+        raise ValueError(f"this must be numbers by names of the panels, got {sorted(missing)}")
     return figure
 
 

@@ -20,9 +20,16 @@ from matplotlib.patches import Rectangle
 from mha_lib.classroom import look
 from mha_lib.classroom.lesson.chinese import is_traditional
 from mha_lib.classroom.lesson.language import language_here, words_here
-from mha_lib.classroom.pictures.grammar import COLOUR_MAP, colours_of_heads, hatching, name_axis
+from mha_lib.classroom.pictures.grammar import (
+    COLOUR_MAP,
+    SHADES,
+    colours_of_heads,
+    hatching,
+    name_axis,
+    name_of_head,
+)
 from mha_lib.classroom.pictures.theme import LETTERS
-from mha_lib.classroom.pictures.weights import as_weights
+from mha_lib.classroom.pictures.weights import as_weights, to_numpy
 
 MAX_COLUMNS, MAX_LETTERS = 4, 18  # heads side by side in a figure, and letters of a label
 CJK_FAMILIES = (
@@ -41,6 +48,8 @@ def show_heads(
     query_labels: Sequence | None = None,
     key_labels: Sequence | None = None,
     head_labels: Sequence[str] | None = None,
+    ylabel: str = "",
+    xlabel: str = "",
     to_max: bool = False,
 ) -> Figure:
     """One heatmap for each head of ``weights`` (Q,K), (H,Q,K) or (B,H,Q,K), as the explorer draws them.
@@ -48,7 +57,8 @@ def show_heads(
     ``mask`` is boolean, True = may attend, of shape (Q,K), (B,Q,K), (B,1,K) or (B,H,Q,K); cells that it
     forbids are hatched. The scale is 0-1, or ends at the largest weight with ``to_max``. Each sample has a
     row of its own. ``head_labels`` name the heads of a model with layers, as 1.0; up to eight heads have a
-    line of their colour above the map.
+    line of their colour above the map. ``ylabel`` and ``xlabel`` name the axes where they are no queries and
+    keys: such numbers are neutral, since they are no weights.
     """
     maps, allowed = as_weights(weights, mask)
     samples, heads = maps.shape[:2]
@@ -58,9 +68,12 @@ def show_heads(
     title = words.get(names.get((samples > 1, heads > 1)), "")  # none for what is alone
     if head_labels is not None and len(head_labels) != heads:
         raise ValueError(f"head_labels must hold {heads} names, got {len(head_labels)}")
-    named = [str(head) for head in head_labels or range(heads)]
-    titles = [title.format(sample=sample, head=head) for sample in range(samples) for head in named]
-    colours = colours_of_heads(named) if heads > 1 or head_labels else {}
+    heads_named = [name_of_head(str(label)) for label in head_labels or range(heads)]
+    titles = [title.format(sample=sample, head=head) for sample in range(samples) for head in range(heads)]
+    if head_labels and samples == 1:
+        titles = heads_named
+    are_numbers = bool(xlabel or ylabel) or to_numpy(weights).dtype == bool
+    colours = {} if are_numbers or (heads == 1 and not head_labels) else colours_of_heads(heads_named)
     queries, keys = maps.shape[2:]
     panels = maps.reshape(-1, queries, keys)
     rows = math.ceil(len(panels) / columns)
@@ -78,18 +91,18 @@ def show_heads(
             axes.set_visible(False)
             continue
         shown = np.ma.array(panels[i], mask=forbidden[i] & (panels[i] == 0))  # the ground shows there
-        image = axes.imshow(shown, COLOUR_MAP, vmin=0, vmax=top)
-        axes.set_facecolor(look.LIGHT["forbidden"])
+        image = axes.imshow(shown, SHADES if are_numbers else COLOUR_MAP, vmin=0, vmax=top)
+        axes.set_facecolor(look.LIGHT["forbidden"] if forbidden[i].any() else "white")
         axes.set_title(titles[i], fontsize=LETTERS, loc="left", family=_families())
-        if colour := colours.get(named[i % heads]):
+        if colour := colours.get(heads_named[i % heads]):
             axes.spines["top"].set(color=colour, linewidth=5)
         if forbidden[i].any():
             _hatch(axes, image, forbidden[i])
         _set_tokens(axes.yaxis, "query_labels", query_labels, queries, side)
         _set_tokens(axes.xaxis, "key_labels", key_labels, keys, side)
         for axis, name, is_inner in (
-            (axes.yaxis, words["queries"], i % columns > 0),
-            (axes.xaxis, words["keys"], i + columns < len(panels)),
+            (axes.yaxis, ylabel or words["queries"], i % columns > 0),
+            (axes.xaxis, xlabel or words["keys"], i + columns < len(panels)),
         ):
             if is_inner:  # the outer one holds for the whole row or column
                 axis.set_ticks([])
@@ -97,7 +110,8 @@ def show_heads(
                 name_axis(axis, name, family=_families())
     length = max(3, 8 * rows * queries * side)  # of the colour bar: it makes all bars equally wide
     bar = figure.colorbar(image, ax=grid, aspect=length)
-    bar.set_label(words["weight"], family=_families())
+    bar.set_label("" if are_numbers else words["weight"], family=_families(), fontsize=LETTERS)
+    bar.ax.tick_params(labelsize=LETTERS)
     return figure
 
 

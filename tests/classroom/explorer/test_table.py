@@ -88,9 +88,9 @@ def test_an_error_at_the_start_is_raised_and_a_later_one_is_noted_from_the_lesso
 
     with pytest.raises(ValueError, match=r"^3 does not divide 8$"):
         compute_table(source_of(weights_of, num_heads=[3, 4]))
-    source = source_of(weights_of, num_heads=[4, 3])
-    for noted in (compute_table(source).directory[1], compute_answer(source, (1,)).directory[0]):
-        assert noted["setting"] == (1,)
+    source = source_of(weights_of, num_heads=[4, 3])  # begins at 4, on a slider from 3 to 4
+    for noted in (compute_table(source).directory[1], compute_answer(source, (0,)).directory[0]):
+        assert noted["setting"] == (0,)
         assert noted["error"] == "ValueError: 3 does not divide 8"
         first, place, *_ = noted["traceback"].splitlines()
         assert first == "Traceback (most recent call last):"

@@ -8,8 +8,8 @@ from matplotlib.patches import Rectangle
 
 from mha_lib import causal_mask
 from mha_lib.classroom import look
-from mha_lib.classroom.pictures.grammar import said
-from mha_lib.classroom.pictures.numbers import show_bars, show_cells, show_lines
+from mha_lib.classroom.pictures.grammar import SHADES, said
+from mha_lib.classroom.pictures.numbers import show_bars, show_cells, show_dots, show_lines
 from mha_lib.classroom.pictures.theme import alt_of
 
 NUMBER, THIS = look.LIGHT["number"], look.LIGHT["this"]
@@ -128,6 +128,36 @@ def test_lines_pass_through_their_numbers_and_have_names():
     assert "one, other" in alt_of(figure)
     (axes,) = show_lines([1, 2], {"one": [0.5, 0.6]}, xlabel="d", ylabel="right", role="shares").axes
     assert axes.get_ylim() == (0, 1.05)
+
+
+def test_a_line_may_have_a_band_from_the_least_to_the_most():
+    (axes,) = show_lines([1, 2], {"loss": [[1, 2], [2, 3], [5, 6]]}, xlabel="step", ylabel="loss").axes
+    assert np.asarray(axes.lines[0].get_ydata()).tolist() == [2, 3]
+    (band,) = axes.collections
+    assert {tuple(corner) for corner in band.get_paths()[0].vertices} == {(1, 1), (2, 2), (2, 6), (1, 5)}
+
+
+def test_dots_have_a_row_for_each_name_and_our_own_number_is_a_diamond():
+    figure = show_dots(
+        {"right": {"one": [0.1, 0.2], "two": [0.3]}, "loss": {"one": [-1.0]}}, this={"two": 0.4}
+    )
+    first, second = figure.axes
+    drawn = [(np.asarray(line.get_xydata()).tolist(), line.get_color()) for line in first.lines[:3]]
+    assert drawn == [([[0.1, 0], [0.2, 0]], NUMBER), ([[0.3, 1]], NUMBER), ([[0.4, 1]], THIS)]
+    assert names(first.yaxis) == (["one", "two"], "")
+    assert (first.get_xlim()[0], second.get_xlim()[0] < -1) == (0, True)
+    assert [axes.get_title() for axes in figure.axes] == ["right", "loss"]
+    with pytest.raises(ValueError, match=r"this must be numbers by names of the panels, got \['three'\]"):
+        show_dots({"right": {"one": [1]}}, this={"three": 1})
+
+
+def test_many_cells_are_one_image_from_zero_to_the_largest_number():
+    given = {"scores": [[1.0, -2.0], [0.5, 4.0]]}
+    (axes,) = show_cells(given, digits=None, ylabel="queries", xlabel="keys").axes
+    assert texts(axes) == []
+    image = axes.images[0]
+    assert (image.get_clim(), image.get_cmap().name) == ((0, 4), SHADES.name)
+    assert np.asarray(image.get_array()).tolist() == given["scores"]
 
 
 @pytest.mark.parametrize(

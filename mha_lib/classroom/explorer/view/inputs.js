@@ -21,7 +21,13 @@ export function makeInput({ name, kind, texts, trait, at }, view) {
   const entryMoved = () => model.get(trait).map((old, place) => (place === at ? read() : old));
   const read = () => (kind === "text" ? input.value : Number(input[property]));
   input.oninput = () => view.move(trait, isEntry ? entryMoved() : read(), name);
-  const element = make("label", {}, name, input, ...(kind === "slider" ? [value] : []));
+  const element = make(
+    "label",
+    { className: trait === "setting" ? "" : trait },
+    name,
+    input,
+    ...(kind === "slider" ? [value] : []),
+  );
   const meaning = words[`${trait}_means`];
   if (meaning) input.ariaDescription = element.title = meaning;
   return {

@@ -27,8 +27,6 @@ const LEVEL_AXIS = 2.8; // labels below the maps, and the name of the axis
 const TURNED_AXIS = 2.2; // the same without the labels
 
 const MOST_ASPECT = 2; // of a cell, either way
-const SIZES = [1, 0.89, 0.78, 0.6, 0.5]; // of the letters on a slide, from 18 px to 14 px, the smallest legible ones
-const LEGIBLE = 0.78;
 const ROUNDED = 20; // pixels: whole ones make cells equal, but a map of smaller cells would lose much
 
 // Of an overview, in em:
@@ -38,12 +36,12 @@ const LEAST_SORTED = 3.5; // also on a slide, which then shows the first heads a
 const MOST_SMALL = 16;
 const HEADING = 1.4; // the names of the columns
 const SMALL_TITLE = 1.8; // above each sorted map
-const SMALL_LETTERS = 0.85;
+const SMALL_LETTERS = 0.85; // on a page: on a slide the last row could not read them
 
 /** The layout of an overview: rows × columns with their names, or sorted maps, each with a title, of which a
  * slide may have room for `shown` alone. */
 export function layOutOverview({ count, columns, names, titleWidth, aspect }, room) {
-  const em = room.em * SMALL_LETTERS;
+  const em = room.em * (room.isFixed ? 1 : SMALL_LETTERS);
   const left = names ? names.rows * em + em : 0.3 * em;
   const below = 2 * em;
   const layOut = (across) => {
@@ -77,14 +75,13 @@ export function layOutOverview({ count, columns, names, titleWidth, aspect }, ro
 /** The layout with the highest score. */
 export function layOut(maps, room) {
   let best;
-  for (const size of room.isFixed ? SIZES : [1])
-    for (let across = 1; across <= maps.count; across++)
-      for (const isTurned of [false, true]) {
-        const layout = layOutWith(maps, { ...room, em: room.em * size }, across, isTurned);
-        if (across > 1 && layout.isCrowded) break;
-        layout.score = scoreOf(layout, maps, room, size);
-        if (!best || layout.score > best.score) best = layout;
-      }
+  for (let across = 1; across <= maps.count; across++)
+    for (const isTurned of [false, true]) {
+      const layout = layOutWith(maps, room, across, isTurned);
+      if (across > 1 && layout.isCrowded) break;
+      layout.score = scoreOf(layout, maps, room);
+      if (!best || layout.score > best.score) best = layout;
+    }
   return best;
 }
 
@@ -142,9 +139,9 @@ const stepFor = (need, cell) => 2 ** Math.max(0, Math.ceil(Math.log2(need / cell
 /** How much of a label its room shows; a label may be empty. */
 const shareOf = (room, label) => (label > room ? room / label : 1);
 
-/** How good a layout is: the area of a cell, less if cells are far from square, letters small, or labels
- * turned, cut off or left out. */
-function scoreOf(layout, maps, room, size) {
+/** How good a layout is: the area of a cell, less if cells are far from square, or labels turned, cut off
+ * or left out. */
+function scoreOf(layout, maps, room) {
   const { em, cellWidth, cellHeight, isTurned, rowStep, columnStep, rowRoom, columnRoom, height } = layout;
   const aspect = Math.max(cellWidth / cellHeight, cellHeight / cellWidth);
   const leftOut = (maps.hasRowNames ? rowStep : 1) * (maps.hasColumnNames ? columnStep : 1);
@@ -158,7 +155,6 @@ function scoreOf(layout, maps, room, size) {
     uncut *
     (isTurned ? 0.5 : 1) *
     (isToTurn ? 0.1 : 1) *
-    (size < LEGIBLE ? 0.001 * size : Math.sqrt(size)) *
     (height <= room.height ? 1 : room.isFixed ? 1e-6 : room.height / height)
   );
 }

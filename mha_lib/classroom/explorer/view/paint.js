@@ -22,9 +22,30 @@ const COLOUR_SCALE = Uint32Array.from(numbersTo(256), (number) => {
   return pixelOf(...channels);
 });
 
-const COLOURS = ["paper", "ink", "quiet", "forbidden", "hatching", "q", "k"]; // of view.css and look.css
+const HEADS = numbersTo(8).map((place) => `head${place}`);
+const HEADS_A_LAYER = 4; // as in pictures/grammar.py
+/** Of view.css and look.css. */
+const COLOURS = ["paper", "ink", "quiet", "forbidden", "hatching", "q", "k", "v", "o", "number", ...HEADS];
 const SLACK = 0.3; // em: a text may be wider than in the letters in which it was measured
-const BRIGHTEST = `#${VIRIDIS.at(-1).toString(16)}`;
+
+/** The channels of a colour such as "rgb(236, 236, 236)". */
+const channelsOf = (colour) => colour.match(/\d+/g).map(Number);
+
+/** The colours from 0 to the end of the scale: viridis for weights, and for other numbers from paper to neutral. */
+function scaleOf({ isNumbers, colours }) {
+  if (!isNumbers) return COLOUR_SCALE;
+  const [paper, number] = [colours.paper, colours.number].map(channelsOf);
+  return COLOUR_SCALE.map((_, place) =>
+    pixelOf(...paper.map((low, channel) => Math.round(low + (place / 255) * (number[channel] - low)))),
+  );
+}
+
+/** The colour of a head by its name, layer.head, or by its number where there are no layers. */
+function colourOfHead({ headCount, headLabels, isNumbers, colours }, head) {
+  if (isNumbers || (headCount === 1 && !headLabels) || headCount > HEADS.length) return "";
+  const [, layer, place] = headLabels?.[head].match(/(\d+)\.(\d+)$/) ?? [];
+  return colours[HEADS[layer ? HEADS_A_LAYER * layer + Number(place) : head]] ?? "";
+}
 
 /** A canvas with one pixel for each cell; the picture shows it enlarged. */
 function makeSheet(width, height, pixelAt) {
@@ -64,7 +85,7 @@ const painted = new WeakMap(); // by the tiles of a drawing: its sheets, which s
 
 function paintWeights(ctx, drawing) {
   const { queries, keys, tiles, cellWidth, cellHeight, colours } = drawing;
-  const { forbidden } = colours;
+  const { forbidden } = colours; // another one in another theme
   if (painted.get(tiles)?.forbidden !== forbidden)
     painted.set(tiles, { forbidden, sheets: makeSheets(drawing) });
   const { sheets } = painted.get(tiles);
@@ -73,12 +94,14 @@ function paintWeights(ctx, drawing) {
 }
 
 /** The weights of each head on show, a pixel for a cell. */
-function makeSheets({ maps, queries, keys, scaleEnd, byRoot, tiles, colours }) {
-  const forbidden = pixelOf(...colours.forbidden.match(/\d+/g).map(Number)); // such as "rgb(236, 236, 236)"
+function makeSheets(drawing) {
+  const { maps, queries, keys, scaleEnd, byRoot, tiles, colours } = drawing;
+  const forbidden = pixelOf(...channelsOf(colours.forbidden));
+  const scale = scaleOf(drawing);
   const pixelFor = (bits) => {
     if (bits === SIGN_BIT) return forbidden;
     const share = weightOf(bits) / scaleEnd;
-    return COLOUR_SCALE[Math.round((byRoot ? Math.sqrt(share) : share) * 255)];
+    return scale[Math.round((byRoot ? Math.sqrt(share) : share) * 255)];
   };
   return tiles.map(({ head }) => {
     const start = head * queries * keys;
@@ -199,6 +222,11 @@ function paintTitles(ctx, drawing) {
     const full = `${sayTitle(drawing, head)}  ${after}`.trimEnd();
     const isTooLong = shortLabels && ctx.measureText(full).width > room;
     const title = fit(ctx, isTooLong ? `${shortLabels[head]}  ${after}` : full, room);
+    const colour = colourOfHead(drawing, head);
+    if (colour) {
+      ctx.fillStyle = colour;
+      ctx.fillRect(x, y - 0.22 * em, drawing.cellWidth * drawing.keys, 0.22 * em);
+    }
     write(ctx, title, { x, y: y - 0.8 * em, colour: colours.ink });
   }
 }
@@ -209,7 +237,13 @@ function paintQueryAxis(ctx, drawing) {
   const name = fit(ctx, words.queries, bottom);
   const half = ctx.measureText(name).width / 2;
   const middle = Math.max((top + bottom) / 2, half); // a name longer than its axis begins at the edge
-  write(ctx, name, { x: 0.7 * em, y: middle, colour: colours.q, align: "center", isTurned: true });
+  write(ctx, name, {
+    x: 0.7 * em,
+    y: middle,
+    colour: colours[words.query_kind],
+    align: "center",
+    isTurned: true,
+  });
   for (const { x, y } of tiles.filter((tile) => tile.isFirst))
     for (let query = 0; query < queries; query += drawing.rowStep) {
       const place = { x: x - 0.4 * em, y: y + (query + 0.5) * cellHeight, align: "right" };
@@ -229,7 +263,12 @@ function paintKeyAxis(ctx, drawing) {
       write(ctx, label, { x: x + (key + 0.5) * cellWidth, y: below, ...style });
     }
   }
-  write(ctx, words.keys, { x: drawing.nameX, y: drawing.nameY, colour: colours.k, align: "center" });
+  write(ctx, words.keys, {
+    x: drawing.nameX,
+    y: drawing.nameY,
+    colour: colours[words.key_kind],
+    align: "center",
+  });
 }
 
 /** Paint the scale of colours, one for all heads, and the meaning of the hatching. */
@@ -242,19 +281,21 @@ function paintLegend(ctx, drawing) {
     write(ctx, text, { x: x + 2 * em, y: legendY, colour: drawing.colours.ink });
     x += 3.4 * em + ctx.measureText(text).width;
   };
-  if (ofMasks) paintSwatch(BRIGHTEST, words.may_attend);
+  if (ofMasks) paintSwatch(drawing.colours.number, words.may_attend);
   if (isMasked) paintSwatch(makeHatching(ctx, drawing), words.masked);
 }
 
 /** Paint the bar of colours with its numbers; returns its width. */
-function paintScale(ctx, { scaleEnd, toMax, byRoot, em, colours, words, legendX, legendY }) {
+function paintScale(ctx, drawing) {
+  const { scaleEnd, toMax, byRoot, em, colours, words, legendX, legendY } = drawing;
+  const scale = scaleOf(drawing);
   const style = { y: legendY, colour: colours.ink };
-  const sheet = makeSheet(256, 1, (index) => COLOUR_SCALE[index]);
+  const sheet = makeSheet(256, 1, (index) => scale[index]);
   ctx.drawImage(sheet, legendX + 1.4 * em, legendY - 0.45 * em, 9 * em, 0.9 * em);
   write(ctx, "0", { x: legendX + 0.5 * em, ...style });
   const sentence = toMax ? words.largest_weight : words.weight;
-  const scale = fill(sentence, { number: Number(scaleEnd.toPrecision(3)) });
-  const end = byRoot ? fill(words.root_scale, { scale }) : scale;
+  const most = fill(sentence, { number: Number(scaleEnd.toPrecision(3)) });
+  const end = byRoot ? fill(words.root_scale, { scale: most }) : most;
   write(ctx, end, { x: legendX + 10.8 * em, ...style });
   return 12.2 * em + ctx.measureText(end).width;
 }

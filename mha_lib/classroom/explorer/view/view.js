@@ -59,15 +59,19 @@ class ExplorerView {
     this.backButton = make("button", { onclick: () => this.goBack() });
     this.sentence = make("span");
     this.way = make("span", { ariaHidden: "true" });
-    const status = make("p", { role: "status" }, this.sentence, this.way);
-    this.saveButton = make("button", { textContent: words.save, onclick: () => this.save() });
+    this.status = make("p", { role: "status" }, this.sentence, this.way);
+    this.saveButton = make("button", {
+      className: "own",
+      textContent: words.save,
+      onclick: () => this.save(),
+    });
     this.map = make("div", { className: "map" }, this.canvas, this.overlay);
     this.stage = make("div", { className: "stage" }, this.arcs.element, this.map);
     this.call = make("code", { title: words.call_means });
     this.foot = make(
       "div",
       { className: "foot" },
-      status,
+      this.status,
       this.call,
       this.backButton,
       this.arcs.button,
@@ -197,7 +201,8 @@ class ExplorerView {
     const ofMasks = model.get("table").of_masks;
     const labelWidths = this.widthsOf(picture);
     const choice = { sample, enlarged, toMax, byRoot, measure, order };
-    const shown = { ...choose(picture, choice), labelWidths, words, ofMasks };
+    const isNumbers = ofMasks || model.get("of_numbers");
+    const shown = { ...choose(picture, choice), labelWidths, words, ofMasks, isNumbers };
     const { heads, queries, keys } = shown;
     const isThere = pointed && heads.includes(pointed.head) && pointed.query < queries && pointed.key < keys;
     if (this.moved) this.note = this.sayUnmoved(picture, sample);
@@ -310,6 +315,7 @@ class ExplorerView {
 
   describe() {
     const { drawing, pointed } = this;
+    this.status.toggleAttribute("data-rest", !pointed && !this.note && !drawing.note);
     if (pointed && drawing.overview) this.say(sayOverviewHead(drawing, pointed.head), sayWay(drawing));
     else if (pointed) this.say(sayCell(drawing, pointed));
     else if (this.arcs.query >= 0) this.say(this.arcs.say());

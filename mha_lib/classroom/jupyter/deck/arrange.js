@@ -4,7 +4,8 @@
 //   cell    {code: {ems, isBlank}[], text: ems[], fixed, picture, explorer, isFolded}: the lines of its code and
 //           of its printed output, a box {width, height} of a fixed size such as a table, a picture's natural
 //           box, and whether it shows an explorer
-//   room    the width and height that the cells share
+//   room    the width and height that the cells share; in a tall window, such as 4:3, a picture reaches past the
+//           words on both sides by `margin`, and stands in the middle of the height that is left
 //   place   {size, outputSize, side, wraps, height, picture}: of a cell; side is "beside" or "below" the code
 
 const LARGEST = 28; // of code; its text is 26
@@ -109,9 +110,11 @@ function placePicture(cell, size, room) {
   }
   const scaleIn = (width, height) => Math.min(width / cell.picture.width, height / cell.picture.height);
   const beside = scaleIn(room.width - code.width - GAP.beside, room.height - extra);
-  const below = scaleIn(room.width, room.height - under - extra);
+  const left = room.height - under - extra;
+  const below = scaleIn(room.width + 2 * room.margin, left);
   const [side, scale] = beside > below ? ["beside", beside] : ["below", below];
   const fits = scale >= Math.min(LEGIBLE, room.width / cell.picture.width) && code.height <= room.height;
-  const height = Math.max(0, scale) * cell.picture.height;
+  const drawn = Math.max(0, scale) * cell.picture.height;
+  const height = room.margin && side === "below" ? Math.max(drawn, left) : drawn;
   return { ...place, side, fits, height: room.height, picture: height };
 }

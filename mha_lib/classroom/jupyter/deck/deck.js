@@ -6,13 +6,21 @@ import { identityOf } from "../shared/grammar.js";
 import { queueSaves } from "../shared/saves.js";
 import { carriedBy, isTrusted, lineOfWithheld, unfoldCode } from "../shared/withheld.js";
 import { fill, readWords } from "../shared/words.js";
+import { markExercises } from "./earlier.js";
 import { drawErrors, hideTraceback } from "./errors.js";
 import { Fit } from "./fit.js";
 import { hideCode } from "./fold.js";
 import { Foot } from "./foot.js";
 import { markOutputs } from "./guess.js";
-import { answerDialogs, dropStyles, keepRendered, prepareNotebooks, stopCommands } from "./jupyterlab.js";
-import { listenToKeys } from "./keyboard.js";
+import {
+  answerDialogs,
+  dropMessages,
+  dropStyles,
+  keepRendered,
+  prepareNotebooks,
+  stopCommands,
+} from "./jupyterlab.js";
+import { holdKeys, listenToKeys } from "./keyboard.js";
 import { keysOf, listKeys } from "./keys.js";
 import { markSteps } from "./lines.js";
 import { layOut } from "./paper.js";
@@ -31,6 +39,8 @@ import { takeOver } from "./turn.js";
 export default async function prepareDeck(app, load) {
   const { notebookPath } = JSON.parse(document.getElementById("jupyter-config-data").textContent);
   const { contents } = app.serviceManager;
+  holdKeys();
+  dropMessages();
   prepareNotebooks(app);
   dropStyles();
   stopCommands();
@@ -58,7 +68,8 @@ function openDeck({ app, load, Dialog, isOwnCopy, carried, words: inAll, notice 
   const notebook = panel.content;
   if (!isTrusted(notebook.model)) unfoldCode(notebook);
   markPlaces(notebook, words);
-  markOutputs(notebook);
+  markOutputs(notebook, words);
+  markExercises(notebook);
   markSteps(notebook);
   keepRendered(notebook);
   showHandouts(carried.handouts, words);
@@ -100,7 +111,8 @@ function openDeck({ app, load, Dialog, isOwnCopy, carried, words: inAll, notice 
   };
   const cell = followSlides({ panel, load, foot, words });
   const openNotes = () => speaker.open() || foot.say(words.notes_blocked, "failed");
-  const parts = { panel, foot, runner, pointers, cell, execute, leave, endModes, openNotes };
+  const orSay = (act, what) => () => act() || foot.say(words.nothing[what], "done");
+  const parts = { panel, foot, runner, pointers, cell, execute, leave, endModes, openNotes, orSay };
   const keys = keysOf({ ...opened, ...parts });
   listKeys(opened.help, keys, words);
   // RISE turns to the first slide after this event, in the same turn of the browser's event loop.

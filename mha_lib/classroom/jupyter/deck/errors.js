@@ -73,12 +73,13 @@ function folded(said, traceback, words) {
 
 const make = (tag, textContent = "") => Object.assign(document.createElement(tag), { textContent });
 
-/** Show the traceback of the slide's first error; again, that of the next one, until all were shown. */
+/** Show the traceback of the slide's first error; again, the next one, until all were shown. False where there is none. */
 export function showTraceback() {
   const tracebacks = [...shownSection().querySelectorAll(".deck-traceback")];
   const next = tracebacks.findIndex((page) => page.matches(OPEN)) + 1;
   hideTraceback();
   tracebacks[next]?.showPopover();
+  return tracebacks.length > 0;
 }
 
 export const hideTraceback = () => document.querySelector(OPEN)?.hidePopover();

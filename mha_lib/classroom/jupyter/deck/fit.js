@@ -6,12 +6,14 @@
 // The cell of an explorer has the height that the explorer may take as --explorer-room, in pixels. Folded code
 // (fold.js) takes no room; --over-size are the letters in which it lies over the slide.
 import { arrange, sizeOver, sum } from "./arrange.js";
+import { fitBeside, putBeside } from "./earlier.js";
 import { holdErrors, releaseErrors } from "./errors.js";
 import { foldCode } from "./fold.js";
 import { guessOutput } from "./guess.js";
 import { shownSection } from "./stage.js";
 
 const CELLS = ":scope > .jp-Cell:not(.reveal-skip), :scope > .fragment > .jp-Cell:not(.reveal-skip)";
+const ASKS = ":not(:has(.fragment.visible))"; // the question stands alone, and large
 const pen = document.createElement("canvas").getContext("2d");
 
 /** The deck's length --u, in pixels of the page that holds the node. */
@@ -43,13 +45,14 @@ export class Fit {
   fit() {
     const section = shownSection();
     if (!section?.clientHeight) return;
-    const shown = `${section.id} ${innerWidth} ${innerHeight}`;
+    const shown = `${section.id} ${innerWidth} ${innerHeight} ${section.matches(ASKS)}`;
     if (shown !== this.#shown) {
       this.#shown = shown;
       this.#largest = undefined;
       this.sizes.disconnect();
       for (const cell of cellsOf(section)) this.sizes.observe(cell);
       releaseErrors(section);
+      putBeside(section);
     }
     this.#largest = this.fitParts(section, this.#largest);
   }
@@ -66,6 +69,7 @@ export class Fit {
 
 /** Arrange a slide that has a place on a page, such as one in the sorter; returns the letters of its code. */
 export function fitSlide(section, largest) {
+  fitBeside(section, endOf(section));
   const cells = codeCellsOf(section);
   const measured = cells.map(measure);
   const room = roomOf(section);
@@ -92,10 +96,14 @@ function roomOf(section) {
   const taken = sum(texts.map(outer));
   const u = unitOf(section);
   return {
-    width: (section.clientWidth - padding("Left", "Right")) / u,
+    width: (section.clientWidth - padding("Left", "Right") - besideIn(section)) / u,
     height: (section.clientHeight - padding("Top", "Bottom") - taken) / u,
+    margin: section.clientWidth < 1.5 * section.clientHeight ? 32 : 0, // as deck.css has it
   };
 }
+
+const besideIn = (section) => section.querySelector(".deck-earlier")?.offsetWidth ?? 0;
+const endOf = (section) => section.getBoundingClientRect().bottom - pixels(section, "paddingBottom");
 
 // ---- Measure ------------------------------------------------------------------------------------------
 
@@ -169,10 +177,9 @@ function offerRoom(cell, section) {
 
 /** The height from the top of a part of a cell to the foot line, less the cells that follow, in pixels. */
 function roomBelow(part, section) {
-  const end = section.getBoundingClientRect().bottom - pixels(section, "paddingBottom");
   const cells = cellsOf(section);
   const gap = 10 * unitOf(part);
   const later = cells.slice(cells.indexOf(part.closest(".jp-Cell")) + 1);
   const after = sum(later.map((next) => next.getBoundingClientRect().height + gap));
-  return Math.floor(end - part.getBoundingClientRect().top - after);
+  return Math.floor(endOf(section) - part.getBoundingClientRect().top - after);
 }

@@ -35,11 +35,12 @@ function layOver(cell) {
   }
 }
 
-/** Lay the slide's first folded code over it; again, the next one, until all were shown. */
+/** Lay the slide's first folded code over it; again, the next one, until all were shown. False where there is none. */
 export function showCode() {
   const seen = [...shownSection().querySelectorAll(".deck-fold:not(.fragment:not(.visible) *)")];
   const cells = seen.map((button) => button.parentElement);
   layOver(cells[cells.findIndex((cell) => cell.hasAttribute(OVER)) + 1]);
+  return cells.length > 0;
 }
 
 export const hideCode = () => layOver(null);

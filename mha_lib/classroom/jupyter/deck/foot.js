@@ -1,4 +1,5 @@
 // The line at the foot of the deck: the lesson's title, its status, and the place of the slide.
+import { UNTIL_RUN } from "../shared/runner.js";
 
 const FORGOTTEN_AFTER = 8000; // ms
 const MENTION = "mentioned";
@@ -20,7 +21,7 @@ export class Foot {
     });
   }
 
-  /** `state` is running, done or failed; `share` is how much of the work is done, from 0 to 1. */
+  /** `state` is running, done, failed or UNTIL_RUN; `share` is how much of the work is done, from 0 to 1. */
   say(text, state, share = 1) {
     this.said = { text, state, share };
     this.#draw();
@@ -37,6 +38,11 @@ export class Foot {
   mention(text) {
     const { state } = this.said;
     if (text ? ["", "done", MENTION].includes(state) : state === MENTION) this.say(text, text && MENTION);
+  }
+
+  /** A cell has run through: what was said until then is over. */
+  settle() {
+    if (this.said.state === UNTIL_RUN) this.say("", "");
   }
 
   /** Ask for a further key; the question goes if none comes. What was said goes, too, unless it still changes. */

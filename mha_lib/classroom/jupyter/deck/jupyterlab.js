@@ -41,6 +41,16 @@ export function stopCommands() {
   window.addEventListener("click", stop, true);
 }
 
+/**
+ * Keep from Reveal what windows post to it: its own speaker's window posts the slide at which it was opened. The deck's
+ * messages to Reveal come from no window (stage.js). This has to be called before Reveal listens.
+ */
+export function dropMessages() {
+  window.addEventListener("message", (event) => {
+    if (event.source && /"(method|namespace)":/.test(event.data)) event.stopImmediatePropagation();
+  });
+}
+
 /** Show text as it was at once: a double-click or Enter turns it to Markdown in front of the class. */
 export function keepRendered(notebook) {
   for (const cell of notebook.widgets)

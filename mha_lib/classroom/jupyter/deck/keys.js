@@ -10,6 +10,7 @@
 import { save } from "../shared/saves.js";
 import { showTraceback } from "./errors.js";
 import { showCode } from "./fold.js";
+import { takeGuess } from "./guess.js";
 import { changeView, reveal, toggleAnswers, toggleDark } from "./stage.js";
 import { goBack, goDown, goHome, goLeft, goOn, goRight, goToEnd, goUp } from "./turn.js";
 
@@ -37,17 +38,18 @@ export const keysOf = (deck) => [
   { keys: "End", modes: "deck", name: "last", act: goToEnd },
   { keys: "O", modes: "deck widget", name: "sorter", act: () => deck.sorter.open() },
   { keys: "B .", modes: "deck widget", name: "black", act: () => reveal("togglePause") },
-  { keys: "A", modes: "deck widget", name: "answers", act: toggleAnswers },
-  { keys: "X", modes: "deck widget", name: "code", act: showCode },
+  { keys: "A", modes: "deck widget", name: "answers", act: deck.orSay(toggleAnswers, "answers") },
+  { keys: "X", modes: "deck widget", name: "code", act: deck.orSay(showCode, "code") },
+  { keys: "W", modes: "deck widget", name: "guess", act: deck.orSay(takeGuess, "guess") },
   { keys: "L", modes: "deck widget", name: "laser", act: deck.pointers.togglePointer },
   { keys: "V", modes: "deck widget", name: "view", act: changeView },
   { keys: "M", modes: "deck widget", name: "magnifier", act: deck.pointers.toggleMagnifier },
   { keys: "Digit", modes: "number deck widget", name: "go_to", label: "17 Enter", act: deck.number.type },
   { keys: "Shift+Enter", modes: "deck widget editor", name: "run_cell", act: deck.cell.runAndGoOn },
   { keys: "Control+Enter", modes: "deck widget editor", act: deck.cell.run },
-  { keys: "N", modes: "deck widget", name: "needed", act: deck.cell.runNeeded },
+  { keys: "N", modes: "deck widget", name: "needed", act: deck.orSay(deck.cell.runNeeded, "needed") },
   { keys: "Enter", modes: "deck widget", act: deck.cell.keepFromEditing },
-  { keys: "E", modes: "deck widget", name: "traceback", act: showTraceback },
+  { keys: "E", modes: "deck widget", name: "traceback", act: deck.orSay(showTraceback, "traceback") },
   { keys: "Control+s", modes: "deck widget editor", act: () => save(deck.panel.context) },
 
   { keys: "G Shift+G", modes: "deck widget", act: deck.number.ask },

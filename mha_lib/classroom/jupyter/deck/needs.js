@@ -3,6 +3,7 @@
 
 import { execute, isSetup } from "../shared/cells.js";
 import { sourcesOfName } from "../shared/names.js";
+import { UNTIL_RUN } from "../shared/runner.js";
 import { fill } from "../shared/words.js";
 import { placeOf } from "./stage.js";
 
@@ -25,15 +26,21 @@ export function needsOf({ panel, load, foot, words }) {
     const source = pile.at(-1);
     if (!source) return;
     const place = placeOf(source, words);
-    foot.say(fill(isSetup(source) ? words.setup_missing : words.cell_missing, { place }), "failed");
+    foot.say(fill(isSetup(source) ? words.setup_missing : words.cell_missing, { place }), UNTIL_RUN);
   }
 
-  async function runNeeded() {
-    const pile = waiting.splice(0);
-    if (pile.length) foot.clear();
+  async function runPile(pile) {
+    foot.clear();
     while (pile.length) await runTop(pile);
   }
 
-  const untilDead = (act) => (cell) => void act(cell).catch(() => {}); // the foot says that the kernel has died
-  return { run: untilDead(run), runNeeded: untilDead(runNeeded) };
+  /** Run what waits; false where nothing does. */
+  function runNeeded() {
+    const pile = waiting.splice(0);
+    if (pile.length) untilDead(runPile(pile));
+    return pile.length > 0;
+  }
+
+  const untilDead = (running) => void running.catch(() => {}); // the foot says that the kernel has died
+  return { run: (cell) => untilDead(run(cell)), runNeeded };
 }

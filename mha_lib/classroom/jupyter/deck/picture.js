@@ -1,5 +1,6 @@
 // A slide as a picture: a copy of the slide, in the page of a frame or a window. The page is as large as a slide
 // and has the deck's styles; nothing in it answers to keys or clicks.
+import { putBeside } from "./earlier.js";
 import { fitSlide } from "./fit.js";
 import { countSteps, showSteps } from "./steps.js";
 
@@ -45,6 +46,7 @@ export function followTheme(page) {
 
 /** The picture of a slide, given as its section of the deck, for the page: with so many of its steps, or all. */
 export function pictureOf(section, page, steps = countSteps(section)) {
+  if (!section.querySelector(".deck-earlier")) putBeside(section);
   const copy = page.importNode(section, true);
   copyDrawings(section, copy);
   for (const unseen of copy.querySelectorAll(UNSEEN)) unseen.remove();

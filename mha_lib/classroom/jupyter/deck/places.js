@@ -2,7 +2,8 @@
 // optional slide after it. The foot shows it, the messages use it, and each section has it as data-place. The
 // page's address #/7 and the keys 7 Enter go there: Reveal itself would count from 0, and RISE begins at the
 // first slide whatever the address says. The foot shows the number of the lesson before it, "3.7": the address
-// by which students find the step in JupyterLab (lesson/slides.py). A route shows both, "3.7   2".
+// by which students find the step in JupyterLab (lesson/slides.py). A route counts its own slides, and names the lesson's
+// after that: "2 / 28   lesson 3.7".
 import { identityOf, numberOf, stepOf } from "../shared/grammar.js";
 import { fill } from "../shared/words.js";
 import { sections, shownSection } from "./stage.js";
@@ -26,13 +27,12 @@ export function markPlaces({ model, widgets }, words) {
     const { address: told, minutes, title, is_optional } = steps[index];
     [core, beyond] = is_optional ? [core, beyond + 1] : [core + 1, 0];
     const place = is_optional ? `${core}.${beyond}` : `${core}`;
-    const counted = lesson ? `${lesson}.${place}` : place;
-    const address = told && told !== counted ? `${told}   ${place}` : counted;
-    const foot = fill(words.foot[kindOf(section, steps[index], steps[index + 1])], { address, count });
+    const address = lesson ? `${lesson}.${place}` : place;
+    const counted = fill(words.foot[kindOf(section, steps[index], steps[index + 1])], { address, count });
+    const isFromLesson = told && told !== address;
     Object.assign(section.dataset, {
       place,
-      address,
-      foot,
+      foot: counted + (isFromLesson ? fill(words.foot.from_lesson, { address: told }) : ""),
       minutes: Number(minutes) || 0,
       title: title ?? "",
     });
@@ -102,7 +102,7 @@ export function typedNumber({ foot, words }) {
     go() {
       foot.clear();
       const last = sections().at(-1).dataset.place.replace(/\..*/, "");
-      if (digits && !turnTo(digits)) foot.say(fill(words.no_slide, { number: digits, last }), "failed");
+      if (digits && !turnTo(digits)) foot.say(fill(words.no_slide, { number: digits, last }), "done");
     },
     /** Any other key does what it always does. */
     leave() {

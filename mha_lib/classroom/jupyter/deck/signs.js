@@ -1,5 +1,6 @@
 // The sign at a cell that runs or waits: a bar beside it, where it covers nothing. The foot tells for how long the
 // cell runs, which key interrupts it, and its slide, where that is not the one shown.
+import { errorOf } from "../shared/cells.js";
 import { save } from "../shared/saves.js";
 import { fill } from "../shared/words.js";
 import { placeOf, shownSection } from "./stage.js";
@@ -38,6 +39,7 @@ export function showBusy({ panel, foot, words }) {
   function end(cell) {
     const [first] = busy.keys();
     if (!busy.delete(cell)) return;
+    if (!errorOf(cell)) foot.settle();
     delete cell.node.dataset.busy;
     const [next] = busy.keys();
     if (next && cell === first) busy.set(next, Date.now());

@@ -27,11 +27,9 @@ export function onTurn(act) {
 /** Where the deck stands: the slide, and how many of its steps are shown. */
 export const position = () => `${shownSection().id}+${countTaken(shownSection())}`;
 
-/** Where a cell stands, as the foot says it: its slide, which places.js explains, and its id. */
-export function placeOf({ node, model: { id } }, words) {
-  const slide = node.closest("[data-place]")?.dataset.place;
-  return fill(words.place, { slide, cell: id });
-}
+/** Where a cell stands, as the foot says it: its slide, which places.js explains. */
+export const placeOf = ({ node }, words) =>
+  fill(words.place, { slide: node.closest("[data-place]")?.dataset.place });
 
 /** A copy of the slide's heading, with its formulas and without the link to itself; null where it has none. */
 export function headingOf(section) {
@@ -47,11 +45,12 @@ export function headingOf(section) {
 export const reveal = (method, ...args) =>
   window.dispatchEvent(new MessageEvent("message", { data: JSON.stringify({ method, args }) }));
 
-/** Open what is folded on the slide, or fold all of it again. */
+/** Open what is folded on the slide, or fold all of it again; false where nothing is. */
 export function toggleAnswers() {
   const answers = [...shownSection().querySelectorAll("details")];
   const isFolded = answers.some((answer) => !answer.open);
   for (const answer of answers) answer.open = isFolded;
+  return answers.length > 0;
 }
 
 /** Change between the map and the arcs of the slide's explorers. */

@@ -68,4 +68,4 @@ export const goLeft = () => stepBack() || goTo(neighbour(-1, 0));
 export const goDown = () => stepOn() || goTo(neighbour(0, 1));
 export const goUp = () => stepBack() || goTo(neighbour(0, -1));
 export const goHome = () => goTo(sections()[0]);
-export const goToEnd = () => goTo(sections().at(-1));
+export const goToEnd = () => goTo(sections().findLast(isCore));

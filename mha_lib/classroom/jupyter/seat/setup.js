@@ -86,7 +86,7 @@ export class Setup {
   }
 
   #hear(text, state, share) {
-    if (state === "failed") return this.#fail(text);
+    if (state.startsWith("failed")) return this.#fail(text);
     this.#isDone = state === "done";
     this.changed(share);
   }

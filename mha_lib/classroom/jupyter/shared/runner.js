@@ -4,6 +4,7 @@ import { fill } from "./words.js";
 
 const MOST_FAILURES = 3; // more would cover a slide, and so would longer messages
 const LONGEST_MESSAGE = 120;
+export const UNTIL_RUN = "failed until-run"; // the state of what is said until a cell has run through
 
 const hasRun = (cell) => cell.model.executionCount !== null && (mayFail(cell) || !errorOf(cell));
 
@@ -11,8 +12,8 @@ export class Runner {
   isRunning = false;
 
   /**
-   * `teller` gets each sentence by `say(text, state, share)`, with the state "running", "done" or "failed" and the
-   * share of the run that is done; `sayDead()` says that the kernel has died. `placeOf` is the name of a cell's place.
+   * `teller` gets each sentence by `say(text, state, share)`, with the state "running", "done", "failed" or UNTIL_RUN and
+   * the share of the run that is done; `sayDead()` says that the kernel has died. `placeOf` is the name of a cell's place.
    */
   constructor({ panel, load, teller, placeOf, words }) {
     Object.assign(this, { panel, load, teller, placeOf, words });
@@ -89,7 +90,7 @@ export class Runner {
       this.#begin(fill(words.running, { run, number: done + 1, count, place }), done / count, cell);
       const reply = await this.#runCell(cell);
       if (!this.isRunning) {
-        this.teller.say(fill(words.stopped, { run, place }), "failed");
+        this.teller.say(fill(words.stopped, { run, place }), UNTIL_RUN);
         return false;
       }
       if (reply?.status !== "error" || mayFail(cell)) ran += 1;

@@ -7,6 +7,7 @@ until the reader asks for them.
 import html
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from markupsafe import Markup
@@ -54,6 +55,8 @@ OWN_SCRIPTS = [f"pages/handout/{name}.js" for name in ("handout", "reading", "sm
 SCRIPTS = [str(WIDGETS_SCRIPT), "jupyter/shared/figures.js", *OWN_SCRIPTS]
 # Begins an element that reading.js hides.
 RESULT = re.compile(r'class="(?:cell|outputs|code) [^"]*result|<span class="result"')
+# Behind such an output code folds, as in the deck (fold.js).
+SHOWS_MORE_THAN_CODE = re.compile(r"<(?:img|table)\b|data-widget=")
 # The widgets' own programs run, without asking the network for anything.
 POLICY = {
     "script-src": "'unsafe-inline' blob: data:",
@@ -62,6 +65,15 @@ POLICY = {
     "font-src": "data:",
     "connect-src": "data: blob:",
 }
+
+
+@dataclass
+class Opening:
+    """The live picture with which a page opens, below its question, and the slide that it is from."""
+
+    widget: str
+    html: Markup
+    address: str
 
 
 class HandoutPage:
@@ -94,6 +106,7 @@ class HandoutPage:
         self.cleaner = cleaner_for(lesson.folder, self.language, complain)
         self.outputs = Outputs(notebook.metadata, self.cleaner, is_print=lambda metadata: CHECK in metadata)
         self.body = parse(self.cells())
+        self.opening = self.open_with_picture()
         lead_links(self.body, address_of, self.words, complain)
         self.cleaner.clean_tree(self.body)
         if count := self.outputs.widgets.not_stored:
@@ -127,11 +140,26 @@ class HandoutPage:
     def says_title(self) -> bool:
         return any(one.level == 1 or one.words == self.description.title for one in self.headings)
 
-    @property
-    def explorers(self) -> dict[str, str]:
-        """The widgets that come alive on the page: the first of each cell, by the cell's anchor."""
-        cells = [(cell, cell.select_one("[data-widget]")) for cell in self.body.select(".cell")]
-        return {str(cell["id"]): str(figure["data-widget"]) for cell, figure in cells if figure}
+    def open_with_picture(self) -> Opening | None:
+        """Show the first live picture below the title, too, with the guess that the lesson asks of it."""
+        guess = entry(str, self.notebook.metadata, "guess")
+        title = self.body.select_one(".cell")
+        number = self.body.select_one(".address:has(~ .cell [data-widget])")
+        picture = self.body.select_one(".address ~ .cell [data-widget]")
+        if not (guess and title and number and picture):
+            return None
+        widget = str(picture["data-widget"])
+        opening = self.cleaner.markdown(guess) + self.outputs.widgets.live(widget, "")
+        address = number.get_text()
+        link = f'<a href="#{address}">{address}</a>'
+        title.insert_after(
+            *parse(
+                f'<div class="cell guess opening" data-cell="opening">\n{opening}</div>\n'
+                f'<details class="answer"><summary>{self.words["show_result"]}</summary></details>\n'
+                f'<div class="cell result"><p>{self.words["comes_to_it"].format(address=link)}</p></div>\n'
+            ).contents
+        )
+        return Opening(widget, Markup(opening), address)
 
     def cells(self) -> str:
         cells = [cell for cell in cells_for(self.audience, self.notebook) if is_on_the_page(cell)]
@@ -204,11 +232,12 @@ class HandoutPage:
             return f'<div class="small"></div>\n{self.hint(cell)}'  # small.js asks there for the answer
         ticks = lines_of_ticks(cell.source) if is_result else set()
         code = code_block(cell.source, self.programming_language, ticks) if cell.source.strip() else ""
-        is_hidden = entry(bool, cell.metadata, "jupyter", "source_hidden")
-        if code and is_hidden and not has_role(cell, "solution"):
-            code = folded("code", first_comment(cell.source) or self.words["code"], code)
         cell.outputs = [output for output in cell.outputs if not is_progress(output) and not is_hint(output)]
         outputs = self.outputs.of(cell)
+        is_behind = SHOWS_MORE_THAN_CODE.search(outputs) and not has_role(cell, "about_code")
+        is_folded = is_behind or entry(bool, cell.metadata, "jupyter", "source_hidden")
+        if code and is_folded and not has_role(cell, "solution"):
+            code = folded("code", first_comment(cell.source) or self.words["code"], code)
         kind = "outputs result" if is_result else "outputs"
         return code + (f'<div class="{kind}">\n{outputs}</div>\n' if outputs else "")
 

@@ -18,9 +18,6 @@ FRONT = "index.html"
 BAR = "pages/site/bar.css"
 FRONT_STYLES = [*STYLES, "pages/handout/index.css", BAR, "pages/site/front.css"]
 ROOT_POLICY = {"script-src": "'unsafe-inline'", **page.OWN_STYLES, "img-src": "data:"}
-# A cell whose explorer the front page may show has `front_page` in its metadata: the name of the sentence on
-# it. The page shows the first of these that the site has.
-SENTENCES = ("typed", "explorer")
 
 
 @dataclass
@@ -64,7 +61,8 @@ def root_page(sites: list[SiteInLanguage]) -> str:
 
 
 def front_page(site: SiteInLanguage, sites: list[SiteInLanguage]) -> str:
-    best = best_explorer(site.rows)
+    # Of the last lesson that has one.
+    opening = next(((row, found) for row in reversed(site.rows) if (found := row.page.opening)), None)
     return render(
         "front",
         site,
@@ -72,8 +70,8 @@ def front_page(site: SiteInLanguage, sites: list[SiteInLanguage]) -> str:
         policy=POLICY,
         scripts=[str(WIDGETS_SCRIPT)],
         spoken={"failed": site.words["handout"]["failed"]},
-        best=best,
-        widgets=best and best[0].page.outputs.widgets.data(best[0].page.explorers[best[1]]),
+        opening=opening,
+        widgets=opening and opening[0].page.outputs.widgets.data(opening[1].widget),
         address=FRONT,
     )
 
@@ -102,13 +100,3 @@ def framed(
     return framed.page.render(
         template, styles=[BAR], icon=True, site=site, sites=sites, address=framed.address
     )
-
-
-def best_explorer(rows: list[LessonRow]) -> tuple[LessonRow, str, str] | None:
-    """The lesson and the cell whose explorer the front page shows, with the name of its sentence."""
-    explorers = [(row, row.page.explorers) for row in rows]
-    shown = [(row, cell) for row, live in explorers for cell in row.page.notebook.cells if cell.id in live]
-    for sentence in SENTENCES:
-        if found := next((each for each in shown if each[1].metadata.get("front_page") == sentence), None):
-            return found[0], found[1].id, sentence
-    return next(((row, cell.id, SENTENCES[-1]) for row, cell in shown), None)

@@ -83,6 +83,37 @@ def test_a_why_stands_open_and_helpers_are_folded_under_the_line_that_names_them
     assert "secret" not in page
 
 
+def test_code_folds_behind_what_it_draws_as_in_the_deck_unless_the_slide_is_about_it():
+    table = shown({"text/html": "<table><tr><td>1</td></tr></table>"})
+    page = Handout(
+        code("drawn", shown({"image/png": PIXEL}), id="drawn"),
+        code("set", table, id="set"),
+        code("read", table, tags=["about-code"], id="read"),
+        code("printed", printed("<table>"), id="printed"),
+    )
+    assert [cell["id"] for cell in page.cells if cell.find("details")] == ["drawn", "set"]
+
+
+def test_a_lesson_opens_with_its_first_live_picture_and_asks_a_guess_of_it():
+    mha = {"lesson": "03_x", "language": "en"}
+    cells = [
+        text("# A", "slide"),
+        text("## B", "slide"),
+        widget("live"),
+        text("## C", "slide"),
+        widget("late"),
+    ]
+    lives = ("AnyModel", {"_esm": ""})
+    about = {"mha": mha, "widgets": stored(live=lives, late=lives)}
+    page = Handout(*cells, guess="*Who?*", **about)
+    opening = page.main.select_one("h1").find_next(id="opening")
+    assert opening.em.text == "Who?"
+    assert [one["data-widget"] for one in page.main.select("figure")] == ["live", "live", "late"]
+    answer = opening.find_next_sibling(class_="result")
+    assert page.main.find(id=answer.a["href"][1:]).find_next("h2").text.startswith("B")
+    assert not Handout(*cells, **about).main.find(id="opening"), "nothing is asked"
+
+
 def test_notes_skipped_cells_and_solutions_are_in_no_students_file():
     cells = [
         text("# Shown"),

@@ -37,11 +37,10 @@ def weights_of(num_heads=2):
     return np.full((num_heads, 3, 5), 0.2, "f4")
 
 
-def write_lesson(path, explorer, title, heading, sentence, front):
+def write_lesson(path, explorer, title, heading, sentence):
     """The lesson, without outputs, and a copy that has run."""
     state = embed_data([explorer], drop_defaults=False)["manager_state"]["state"]
     shows = code("masked_softmax(1)", shown({VIEW: {"model_id": explorer.model_id}}), id="explorer")
-    shows.metadata |= front
     cells = [
         text(f"# {title}", "slide", id="title"),
         text("5 min. Say hello.", "notes", id="title-notes"),
@@ -56,6 +55,7 @@ def write_lesson(path, explorer, title, heading, sentence, front):
             "title": title,
             "mha": {"lesson": path.stem, "language": path.parent.name},
             "summary": f"{title}?",
+            "guess": f"{sentence} *{heading}*",
             "widgets": {STATE: {"state": state}},
         },
     )
@@ -84,8 +84,7 @@ def small_course(root: Path) -> list[list[Path]]:
             ("03_multi", explore(weights_of, num_heads=[1, 2, 4, 8]), second),
         ):
             lesson = root / "notebooks" / language / f"{stem}.ipynb"
-            front = {"front_page": "explorer"} if stem == "03_multi" else {}
-            ran[language, stem] = write_lesson(lesson, explorer, named, heading, sentence, front)
+            ran[language, stem] = write_lesson(lesson, explorer, named, heading, sentence)
     by_language = [prepare_lessons(root, language) for language in LANGUAGES]
     for lesson in (lesson for lessons in by_language for lesson in lessons):
         notebook = ran[lesson.parent.name.split("-")[0], lesson.stem]

@@ -170,9 +170,11 @@ def test_every_link_leads_to_a_page_and_a_place_on_it(kept):
     assert count > 50
 
 
-def test_the_front_page_shows_lesson_threes_explorer_and_carries_no_other(kept):
+def test_the_front_page_opens_with_the_last_lessons_picture_and_guess_and_carries_no_other(kept):
     page = read(kept[0] / "build" / "site" / "en" / "index.html")
-    figure = page.select_one("figure[data-widget]")
+    figure = page.select_one("h1 ~ .opening figure[data-widget]")
+    assert figure.find_previous("em").text == "Why a mask?"
+    assert figure.find_next("h2")["id"] == "lessons"
     stored = json.loads(page.select_one("#widgets").string)
     assert list(stored["models"]) == [figure["data-widget"]]
     model = stored["models"][figure["data-widget"]]
