@@ -120,8 +120,8 @@ def test_heads_of_layers_are_nodes_that_a_click_turns_off(page, show):
 @pytest.mark.parametrize("heads", [1, 4])
 def test_arcs_fit_a_phone_and_can_be_heard(page, show, width, heads):
     page.set_viewport_size({"width": width, "height": 700})
-    labels = {"query_labels": FRENCH, "key_labels": ENGLISH}
-    show(explore(lambda: weights_of(num_heads=heads), **labels, view="arcs"))
+    shown = explore(lambda: weights_of(num_heads=heads), query_labels=FRENCH, key_labels=ENGLISH, view="arcs")
+    show(shown)
     until(page, "() => document.querySelectorAll('.arcs [data-key]').length > 0")
     assert measure(page, "() => document.documentElement.scrollWidth") <= width
     assert measure(page, "() => document.querySelector('.arcs svg').getBoundingClientRect().right") <= width

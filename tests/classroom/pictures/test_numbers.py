@@ -63,7 +63,9 @@ def test_compared_bars_stand_side_by_side_the_first_hollow():
     ]
     left, right = patches(axes)[0], patches(axes)[2]
     assert left.get_x() + left.get_width() < right.get_x()
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["by zero", "by mean"]
+    legend = axes.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["by zero", "by mean"]
 
 
 def test_heads_have_their_colours_where_an_axis_or_a_line_names_them():
@@ -134,7 +136,12 @@ def test_a_line_may_have_a_band_from_the_least_to_the_most():
     (axes,) = show_lines([1, 2], {"loss": [[1, 2], [2, 3], [5, 6]]}, xlabel="step", ylabel="loss").axes
     assert np.asarray(axes.lines[0].get_ydata()).tolist() == [2, 3]
     (band,) = axes.collections
-    assert {tuple(corner) for corner in band.get_paths()[0].vertices} == {(1, 1), (2, 2), (2, 6), (1, 5)}
+    assert {tuple(corner) for corner in np.asarray(band.get_paths()[0].vertices).tolist()} == {
+        (1, 1),
+        (2, 2),
+        (2, 6),
+        (1, 5),
+    }
 
 
 def test_dots_have_a_row_for_each_name_and_our_own_number_is_a_diamond():
