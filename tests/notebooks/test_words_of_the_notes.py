@@ -15,7 +15,7 @@ DEFINED = {  # in English and Chinese: each is the bold term of a sentence, and 
     "attention pooling": "注意力汇聚",
     "bottleneck": "信息瓶颈",
     "complexity": "计算复杂度",
-    "concatenate": "拼接",
+    "concatenation": "拼接",
     "context vector": "上下文向量",
     "dependency": "依赖关系",
     "dimensions": "维度",
