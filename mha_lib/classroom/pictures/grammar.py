@@ -18,7 +18,7 @@ from mha_lib.classroom import look
 from mha_lib.classroom.lesson.language import words_here
 from mha_lib.classroom.pictures.theme import LETTER, LETTERS
 
-WEIGHTS, NUMBERS, SHARES, COMPARE = "weights", "numbers", "shares", "compare"
+WEIGHTS, NUMBERS, SHARES = "weights", "numbers", "shares"
 COLOUR_MAP = "viridis"  # of weights
 NUMBER, THIS, INK = look.LIGHT["number"], look.LIGHT["this"], "#000000"
 SHADES = LinearSegmentedColormap.from_list("shades", [NUMBER + "00", NUMBER])  # of a number, on any paper

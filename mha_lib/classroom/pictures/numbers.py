@@ -19,7 +19,6 @@ from mha_lib.classroom import look
 from mha_lib.classroom.lesson.language import words_here
 from mha_lib.classroom.pictures.grammar import (
     COLOUR_MAP,
-    COMPARE,
     INK,
     NUMBER,
     NUMBERS,
@@ -65,49 +64,33 @@ def show_bars(
     is "head", bars named as 1.0 have the colours of heads. The bar named ``this`` has the accent.
 
     The ``role`` is "numbers": neutral, and the scale ends at the largest; "shares": it ends at 1;
-    "weights": it ends at 1, and bars are in viridis; "compare": each panel is {name: numbers} of two or more
-    whose bars stand side by side, the first ones hollow. A {title: role} gives each panel its own.
+    "weights": it ends at 1, and bars are in viridis. A {title: role} gives each panel its own.
     """
-    roles = {title: _role(role, title, (NUMBERS, SHARES, WEIGHTS, COMPARE)) for title in _filled(panels)}
-    named = {
-        title: {
-            name: _numbers(title, numbers, 1, roles[title])
-            for name, numbers in (_filled(given) if roles[title] == COMPARE else {"": given}).items()
-        }
-        for title, given in panels.items()
-    }
-    for title, series in named.items():
-        for numbers in series.values():
-            if len(numbers) != len(labels):
-                raise ValueError(
-                    f"panel {title!r} must hold {len(labels)} numbers, as labels does, got {len(numbers)}"
-                )
+    roles = {title: _role(role, title, (NUMBERS, SHARES, WEIGHTS)) for title in _filled(panels)}
+    named = {title: _numbers(title, numbers, 1, roles[title]) for title, numbers in panels.items()}
+    for title, numbers in named.items():
+        if len(numbers) != len(labels):
+            raise ValueError(
+                f"panel {title!r} must hold {len(labels)} numbers, as labels does, got {len(numbers)}"
+            )
     check_names("labels", labels, "xlabel", xlabel)
     _check_this(this, labels)
     heads = colours_of_heads(labels) if xlabel == words_here()["plots"]["heads"] else {}
-    everything = [numbers for series in named.values() for numbers in series.values()]
     ends_at_1 = {SHARES, WEIGHTS} & {*roles.values()}
-    top = max([1.0] * bool(ends_at_1) + [float(numbers.max()) for numbers in everything] + [0.0]) or 1.0
-    lowest = min([0.0, *(float(numbers.min()) for numbers in everything)])
+    top = max([1.0] * bool(ends_at_1) + [float(numbers.max()) for numbers in named.values()] + [0.0]) or 1.0
+    lowest = min([0.0, *(float(numbers.min()) for numbers in named.values())])
     room = 0.15 * (top - lowest)  # for the numbers above and below the bars
     figure, grid = _figure([1] * len(named), HEIGHT)
-    for axes, (title, series) in zip(grid, named.items(), strict=True):
-        width = 0.7 / len(series)
-        for place, (name, numbers) in enumerate(series.items()):
-            left = (place - (len(series) - 1) / 2) * width
-            numbers = np.where(np.abs(numbers) < 0.5 * 10**-digits, 0, numbers)  # what reads as 0 is 0
-            bars = axes.bar(np.arange(len(labels)) + left, numbers, 0.9 * width, label=name, linewidth=2)
-            for bar, number, label in zip(bars, numbers, labels, strict=True):
-                colour = THIS if label == this else heads.get(label, NUMBER)
-                if roles[title] == WEIGHTS:
-                    bar.set(
-                        facecolor=colormaps[COLOUR_MAP](float(number)),
-                        edgecolor=THIS if label == this else "none",
-                    )
-                else:
-                    is_hollow = len(series) > 1 and place == 0
-                    bar.set(facecolor="none" if is_hollow else colour, edgecolor=colour)
-            axes.bar_label(bars, [said(number, digits) for number in numbers], fontsize=LETTERS, padding=2)
+    for axes, (title, numbers) in zip(grid, named.items(), strict=True):
+        numbers = np.where(np.abs(numbers) < 0.5 * 10**-digits, 0, numbers)  # what reads as 0 is 0
+        bars = axes.bar(np.arange(len(labels)), numbers, 0.63)
+        for bar, number, label in zip(bars, numbers, labels, strict=True):
+            accent = THIS if label == this else None
+            if roles[title] == WEIGHTS:
+                bar.set(facecolor=colormaps[COLOUR_MAP](float(number)), edgecolor=accent or "none", linewidth=2)
+            else:
+                bar.set_color(accent or heads.get(label, NUMBER))
+        axes.bar_label(bars, [said(number, digits) for number in numbers], fontsize=LETTERS, padding=2)
         axes.axhline(0, color=INK, linewidth=1)
         axes.set(ylim=(lowest - room * (lowest < 0), top + room), yticks=[])
         axes.set_xticks(range(len(labels)), list(labels), fontsize=LETTERS)
@@ -115,8 +98,6 @@ def show_bars(
         axes.spines[:].set_visible(False)
         axes.set_title(title, fontsize=LETTERS + 1)
         name_axis(axes.xaxis, xlabel)
-        if len(series) > 1:
-            axes.legend(frameon=False, fontsize=LETTERS)
     return figure
 
 

@@ -51,23 +51,6 @@ def test_the_scale_of_shares_and_weights_ends_at_one_and_weights_alone_are_in_vi
     assert (faces(first), faces(second)) == (["#440154", "#fde725"], [NUMBER] * 2)
 
 
-def test_compared_bars_stand_side_by_side_the_first_hollow():
-    panels = {"encoder": {"by zero": [0.5, 0.4], "by mean": [0.6, 0.9]}}
-    (axes,) = show_bars(panels, ["0", "1"], role="compare", xlabel="place").axes
-    assert [bar.get_height() for bar in patches(axes)] == [0.5, 0.4, 0.6, 0.9]
-    assert [to_hex(bar.get_facecolor(), keep_alpha=True)[-2:] for bar in patches(axes)] == [
-        "00",
-        "00",
-        "ff",
-        "ff",
-    ]
-    left, right = patches(axes)[0], patches(axes)[2]
-    assert left.get_x() + left.get_width() < right.get_x()
-    legend = axes.get_legend()
-    assert legend is not None
-    assert [text.get_text() for text in legend.get_texts()] == ["by zero", "by mean"]
-
-
 def test_heads_have_their_colours_where_an_axis_or_a_line_names_them():
     heads = ["0.0", "0.1", "1.0", "even"]
     (axes,) = show_bars({"right": [0.1, 0.2, 0.3, 0.4]}, heads, xlabel="head").axes
