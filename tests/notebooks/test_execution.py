@@ -24,11 +24,12 @@ DRIVE_EXPLORERS = """
 from ipywidgets.widgets.widget import _instances
 from mha_lib.classroom.explorer import Explorer
 from mha_lib.classroom.explorer.table import Collection
-_sources = [widget._source for widget in list(_instances.values()) if isinstance(widget, Explorer)]
-for _source in _sources:
-    for _setting in _source.settings():
-        Collection(_source).add(_setting)
-print("explorers driven:", sum(len(list(source.settings())) > 1 for source in _sources))
+_explorers = [widget for widget in list(_instances.values()) if isinstance(widget, Explorer)]
+for _explorer in _explorers:
+    for _setting in _explorer._source.settings():
+        Collection(_explorer._source).add(_setting)
+_moving = [each for each in _explorers if len(list(each._source.settings())) > 1 or each.view == "arcs"]
+print("explorers driven:", len(_moving))
 """
 
 # Students have no `transformers`: where it is missing, lesson 06 shows what was recorded.
