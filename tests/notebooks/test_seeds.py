@@ -55,8 +55,8 @@ def test_a_head_learns_whom_a_pronoun_means_and_needs_a_task_that_asks_for_it(ru
     _, after = lesson["train_head"]()
     he, tom = 6, 2
     assert after[0][he, tom] < 0.15
-    assert after[50][[3, 6, 8], [0, 2, 4]].min() > 0.7
-    assert after[400][[3, 6, 8], [0, 2, 4]].min() > 0.85
+    assert after[50][[3, 6, 8], [0, 2, 4]].min() > 0.5
+    assert after[400][[3, 6, 8], [0, 2, 4]].min() > 0.75
 
     x = lesson["embed"](lesson["words"])  # now a pronoun must report the features of its noun
     head = SingleHeadAttention(5, 4, 5)

@@ -133,6 +133,18 @@ def who_sees_whom(
 
 
 EXERCISES: tuple[Judged, ...] = (
+    Exercise(
+        "self_attention", self_attention, draw_projections, rules=TORCH_ALONE, hint="one-sequence-why"
+    ).recognising(
+        **shared(*SCALE, *WHOLE_WIDTH, "scale_of_values", "queries_and_keys_exchanged"),
+        **shared(*SOFTMAX, "softmax_over_samples"),
+        **shared("values_from_W_k", "weights_returned", "weights_transposed"),
+        queries_and_keys_not_projected={"project": lambda x, W_q, W_k, W_v: (x, x, x @ W_v)},
+        keys_from_W_q={"project": lambda x, W_q, W_k, W_v: (x @ W_q, x @ W_q, x @ W_v)},
+        queries_from_W_k={"project": lambda x, W_q, W_k, W_v: (x @ W_k, x @ W_k, x @ W_v)},
+        values_not_projected={"project": lambda x, W_q, W_k, W_v: (x @ W_q, x @ W_k, x)},
+        masked={"masked": torch.tril},
+    ),
     Small("moved_row", 1, {"read_backwards": 2, "stays": 0}, hint="guess-shuffle-why"),
     Small(
         "one_wave",
@@ -153,18 +165,6 @@ EXERCISES: tuple[Judged, ...] = (
         {"width_of_the_slide": 192, "with_output_projection": 1024},
         within=1,
         hint="count-the-work-why",
-    ),
-    Exercise(
-        "self_attention", self_attention, draw_projections, rules=TORCH_ALONE, hint="one-sequence-why"
-    ).recognising(
-        **shared(*SCALE, *WHOLE_WIDTH, "scale_of_values", "queries_and_keys_exchanged"),
-        **shared(*SOFTMAX, "softmax_over_samples"),
-        **shared("values_from_W_k", "weights_returned", "weights_transposed"),
-        queries_and_keys_not_projected={"project": lambda x, W_q, W_k, W_v: (x, x, x @ W_v)},
-        keys_from_W_q={"project": lambda x, W_q, W_k, W_v: (x @ W_q, x @ W_q, x @ W_v)},
-        queries_from_W_k={"project": lambda x, W_q, W_k, W_v: (x @ W_k, x @ W_k, x @ W_v)},
-        values_not_projected={"project": lambda x, W_q, W_k, W_v: (x @ W_q, x @ W_k, x)},
-        masked={"masked": torch.tril},
     ),
     Exercise(
         "equivariance_gap", equivariance_gap, draw_attend, rounds=9, hint="guess-shuffle-why"
