@@ -85,11 +85,10 @@ def show_bars(
         numbers = np.where(np.abs(numbers) < 0.5 * 10**-digits, 0, numbers)  # what reads as 0 is 0
         bars = axes.bar(np.arange(len(labels)), numbers, 0.63)
         for bar, number, label in zip(bars, numbers, labels, strict=True):
-            accent = THIS if label == this else None
+            colour = THIS if label == this else heads.get(label, NUMBER)
             if roles[title] == WEIGHTS:
-                bar.set(facecolor=colormaps[COLOUR_MAP](float(number)), edgecolor=accent or "none", linewidth=2)
-            else:
-                bar.set_color(accent or heads.get(label, NUMBER))
+                colour = colormaps[COLOUR_MAP](float(number))
+            bar.set(facecolor=colour, edgecolor=THIS if label == this else "none", linewidth=2)
         axes.bar_label(bars, [said(number, digits) for number in numbers], fontsize=LETTERS, padding=2)
         axes.axhline(0, color=INK, linewidth=1)
         axes.set(ylim=(lowest - room * (lowest < 0), top + room), yticks=[])
