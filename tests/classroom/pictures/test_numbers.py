@@ -173,7 +173,7 @@ def test_a_zero_has_no_sign(number, digits, text):
         (lambda: show_cells({"w": [[1.0]]}, ["a", "b"]), "rows of 'w' must hold 1 names, got 2"),
         (lambda: show_cells({"w": [[1.0]]}, mask=[[1]]), "mask of 'w' must be boolean"),
         (lambda: show_cells({"w": [[1.0]]}, ["a"], ["b"], this=("c", 0)), r"this must name one of \['a'\]"),
-        (lambda: show_cells({"w": [[1.0]]}, ["a"], ["b"], this=(1, 0)), r"this=\(1, 0\) must be a cell of"),
+        (lambda: show_cells({"w": [[1.0]]}, ["a"], ["b"], this=(1, 0)), r"this=\(1, 0\) must be in"),
         (lambda: show_lines([1, 2], {"w": [1.0]}, xlabel="d", ylabel="y"), "line 'w' must hold 2 numbers"),
         (lambda: show_lines([1], {"w": [1.0]}, xlabel="d", ylabel=""), "ylabel must name the axis of y"),
     ],
