@@ -84,7 +84,8 @@ def test_the_report_is_one_text_whose_metadata_tells_the_state_of_each_exercise(
     report, written = cells[2].outputs
     states = dict.fromkeys(EXERCISES, "not yet") | {"split_heads": "solved", "multi_head": "wrong"}
     solved = WORDS["checks"]["solved"].format(solved=1, all=len(EXERCISES))
-    assert f"✓ {named('split_heads', WORDS)}\n✗ {named('multi_head', WORDS)}\n" in shown(report)
+    said = shown(report).splitlines()
+    assert {f"✓ {named('split_heads', WORDS)}", f"✗ {named('multi_head', WORDS)}"} < {*said}
     assert shown(report).endswith(solved)
     assert report.metadata == report_metadata(states)
     assert "已写入 reports/multi_head_attention-王小明.report.json" in shown(written)

@@ -56,7 +56,7 @@ POWER = ["The square root of a number d is"]
     ("answer", "error", "hints"),
     [
         (turned, "RuntimeError", [f"{SHAPES}q (2, 3, 5), k (2, 4, 5).", "With more than two axes, .T turns"]),
-        (not_turned, "RuntimeError", [f"{SHAPES}q (2, 3, 5), k (2, 4, 5)."]),
+        (not_turned, "RuntimeError", [f"{SHAPES}q (2, 3, 5), k (2, 4, 5).", "In a matrix product the last"]),
         (one_truth, "RuntimeError", ["`not`, `and`, `or` and `if` take one"]),
         (
             one_axis_missing,
