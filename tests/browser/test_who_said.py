@@ -18,6 +18,12 @@ from tests.browser.waiting import becomes, texts_of
 
 VOCABULARY = ["once", "the", "fox", "met", "pu", "za", "su", "ki", "<i>", ".", "don't", "a", "now"]
 MOST, D = 14, 12
+HEIGHTS = """function see() {
+  const height = document.querySelector(".mha-who-said:has(.text > *)")?.offsetHeight;
+  window.heights ??= [];
+  if (height && height !== heights.at(-1)) heights.push(height);
+  requestAnimationFrame(see);
+}"""
 PARTS = 9  # the table, 3 and 2 heads, 2 networks, and the sum
 
 
@@ -57,6 +63,15 @@ def write(page: Page, text: str) -> None:
 
 def tokens_on(page: Page) -> list[str]:
     return texts_of(page.locator(".text span"))
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_what_stands_below_stays_where_it_is_while_the_page_writes(width, page, tmp_path, made):
+    page.set_viewport_size({"width": width, "height": 844})
+    page.add_init_script(f"({HEIGHTS})()")
+    page.goto(handout_page(made, tmp_path / "handout.html"))
+    expect_written(page)
+    assert len(page.evaluate("() => heights")) == 1
 
 
 @torch.no_grad()

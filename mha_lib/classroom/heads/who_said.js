@@ -148,7 +148,7 @@ class WhoSaidView {
     this.saidTitle = make("th", { scope: "col" });
     this.rivalTitle = make("th", { scope: "col" });
     const titles = make("thead", {}, make("tr", {}, make("td"), this.saidTitle, this.rivalTitle));
-    this.table = make("table", { hidden: true }, titles, this.body);
+    this.table = make("table", {}, titles, this.body);
     this.told = make("p", { role: "status" });
     const answer = make("div", { className: "answer" }, this.table, this.told);
     const className = "mha-explorer mha-who-said";
@@ -188,10 +188,10 @@ class WhoSaidView {
       this.complain(error.message);
       return;
     }
+    this.reserve(tokens);
     const run = ++this.run;
     Object.assign(this, { seed, tokens: [], steps: [], chosen: -1 });
     this.typed = tokens.length;
-    this.table.hidden = true;
     this.text.replaceChildren();
     this.text.ariaBusy = "true";
     this.told.textContent = fill(this.words.writing, { most: this.most });
@@ -201,6 +201,19 @@ class WhoSaidView {
       if (run === this.run) this.complain(fill(this.words.failed, { error: error.message }));
     }
     if (run === this.run) this.text.ariaBusy = "false";
+  }
+
+  /** Take the height that the whole text, with tokens such as the typed ones, and the table will have. */
+  reserve(typed) {
+    const { text, most } = this;
+    const nothing = this.vocabulary.map(() => 0);
+    this.showTable({ logits: nothing, shares: this.parts.map(() => nothing) }, 0, 1, -1);
+    this.table.style.visibility = "hidden";
+    text.style.minHeight = "";
+    text.replaceChildren();
+    for (let place = 0; place < most; place += 1) this.addToken(typed[place % typed.length]);
+    const em = Number.parseFloat(getComputedStyle(text).fontSize);
+    text.style.minHeight = `${text.offsetHeight / em}em`;
   }
 
   async goOn(typed, run) {
@@ -279,7 +292,7 @@ class WhoSaidView {
   show() {
     const { chosen, words, steps } = this;
     const step = steps[chosen - 1];
-    this.table.hidden = !step;
+    this.table.style.visibility = step ? "visible" : "hidden";
     if (!step) {
       this.shade([], -1);
       this.told.textContent = fill(words.first, { token: this.nameAt(chosen) });
