@@ -56,8 +56,8 @@ def out_of_step(english: Notebook, translated: Notebook) -> Iterator[tuple[str, 
 
 def place_of(cell: Cell) -> tuple[Any, ...]:
     its = cell["metadata"]
-    number = len(its.get("choices", []))
-    return cell["cell_type"], slide_type(cell), tags(cell), its.get("highlight"), its.get("checks"), number
+    alike = [its.get(name) for name in ("highlight", "checks", "beside")]
+    return cell["cell_type"], slide_type(cell), tags(cell), *alike, len(its.get("choices", []))
 
 
 def brought_in_step(english: Notebook, translated: Notebook) -> Notebook:
