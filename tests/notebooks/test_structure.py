@@ -122,6 +122,12 @@ def test_a_lesson_says_what_it_says_in_few_words(lesson):
 
 
 @each_lesson
+def test_a_number_can_be_reckoned_with_math_in_every_lesson(lesson):
+    (imports,) = (cell for cell in read_lesson(lesson).cells if cell["id"] == IMPORTS)
+    assert re.search("^import math\\b", source(imports), re.M)
+
+
+@each_lesson
 def test_what_a_students_copy_folds_hides_optional_parts_alone(lesson):
     """JupyterLab hides all cells up to the next heading of the same level or a higher one."""
     slides = read_lesson(lesson).slides

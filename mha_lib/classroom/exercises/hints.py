@@ -57,6 +57,6 @@ def show_hint(exercise: Judged, verdicts: Iterable[Noted]) -> None:
         return
     for file in files_here():
         with suppress(OSError, ValueError, TypeError, LookupError):  # it is no notebook
-            if hint := hint_in(json.loads(file.read_text(encoding="utf-8")), exercise):
+            if hint := hint_in(json.loads(file.read_bytes()), exercise):
                 label = say("hint", address=hint.address)
                 return show_folded(label, hint.text, hint_metadata(exercise.name))

@@ -4,9 +4,12 @@ Every sentence comes from ``words/``, in the language of the folder in which the
 """
 
 import inspect
+import io
 import re
+import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import redirect_stdout
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, combinations
@@ -23,6 +26,7 @@ from mha_lib.classroom.trainings.threads import one_thread
 Steps = Mapping[str, Any]  # keywords of the right answer, each a step that a mistake replaces
 Mistake = Steps | Answer
 Rule = Callable[[Answer, Arguments], bool]  # whether an answer breaks it
+MOST_PRINTED = 100_000  # characters that an answer may print while it is judged
 
 
 class Draw(torch.Generator):
@@ -48,6 +52,26 @@ class Draw(torch.Generator):
         return tuple(torch.randn(shape, generator=self) for shape in shapes)
 
 
+class PrintsTooMuch(BaseException):
+    """Ends an answer that prints without end; no ``except Exception`` of the answer catches it."""
+
+
+class LimitedPrint(io.TextIOBase):
+    """Passes on what an answer prints, up to the limit: a page with millions of lines stalls."""
+
+    def __init__(self) -> None:
+        self.out, self.left = sys.stdout, MOST_PRINTED
+
+    def write(self, text: str) -> int:
+        self.left -= len(text)
+        if self.left < 0:
+            raise PrintsTooMuch
+        return self.out.write(text)
+
+    def flush(self) -> None:
+        self.out.flush()
+
+
 class Verdict(NamedTuple):
     state: str  # "solved", "wrong" or "not yet"
     sentence: str
@@ -67,10 +91,15 @@ class Judged:
     hint: str = field(default="", kw_only=True)
 
     def judge(self, given: Answer) -> Verdict:
-        with one_thread():
-            if not callable(given):
-                return wrong("not_a_function", given=describe(given))
-            return self.judge_function(given)
+        if not callable(given):
+            return wrong("not_a_function", given=describe(given))
+        try:
+            with one_thread(), redirect_stdout(LimitedPrint()):
+                return self.judge_function(given)
+        except PrintsTooMuch:
+            return wrong("prints_too_much", most=MOST_PRINTED)
+        except KeyboardInterrupt:
+            return Verdict("not yet", say("interrupted"))
 
     def judge_function(self, given: Answer) -> Verdict:
         raise NotImplementedError

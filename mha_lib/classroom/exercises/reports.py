@@ -107,11 +107,23 @@ def checked_name(name: object) -> str:
 def read_report(file: Path) -> Report:
     """The report in a file, whatever the file holds; a ``CourseError`` says what is wrong with it."""
     try:
-        tree = json.loads(content_of(file).decode("utf-8-sig"), parse_constant=refuse)
-    except (ValueError, RecursionError):
-        raise CourseError("report_damaged", file=file) from None
+        content = content_of(file)
     except OSError as error:
         raise in_one_line(file, error) from None
+    return report_in(content, file)
+
+
+def looks_like_report(content: bytes) -> bool:
+    """Whether a file that begins like this is a report, whatever its name is."""
+    return b'"mha_lib_report"' in content[:100]
+
+
+def report_in(content: bytes, file: Path) -> Report:
+    """The report in the content of a file; a ``CourseError`` says what is wrong with it."""
+    try:
+        tree = json.loads(content.decode("utf-8-sig"), parse_constant=refuse)
+    except (ValueError, RecursionError):
+        raise CourseError("report_damaged", file=file) from None
     if not isinstance(tree, dict) or "mha_lib_report" not in tree:
         raise CourseError("report_of_others", file=file)
     if tree["mha_lib_report"] != FORMAT or isinstance(tree["mha_lib_report"], bool):

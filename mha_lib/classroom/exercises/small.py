@@ -31,15 +31,20 @@ class Small(Judged):
         if given is None or given is ...:
             return Verdict("not yet", say("nothing_written"))
         try:
-            value = torch.as_tensor(plain(given)).double()
+            value, wanted = torch.as_tensor(plain(given)).double(), torch.as_tensor(self.answer)
         except (TypeError, ValueError, RuntimeError):
             return wrong("number_wanted", given=describe(given))
         if any(self.agrees(value, right) for right in (self.answer, *self.also)):
             return self.solved("right")
         slips = (name for name, slip in self.mistakes.items() if self.agrees(value, slip))
         name = next(slips, None)
-        seen = torch.round(value, decimals=4).tolist()
-        return self.mistaken(name) if name else wrong("another_value", given=seen)
+        if name:
+            return self.mistaken(name)
+        if value.shape != wanted.shape:
+            if not wanted.dim():
+                return wrong("number_wanted", given=describe(given))
+            return wrong("wrong_length", wanted=len(wanted), given=tuple(value.shape))
+        return wrong("another_value", given=torch.round(value, decimals=4).tolist())
 
     def agrees(self, value: torch.Tensor, wanted: Any) -> bool:
         wanted = torch.as_tensor(wanted).double()

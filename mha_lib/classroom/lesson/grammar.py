@@ -62,7 +62,7 @@ def identified(notebook: dict[str, Any], **changes: str) -> None:
 def identity_in(file: Path) -> Identity | None:
     """The identity that the notebook in a file names."""
     with suppress(OSError, ValueError, AttributeError):
-        return identity_of(json.loads(file.read_text(encoding="utf-8")))
+        return identity_of(json.loads(file.read_bytes()))
     return None
 
 

@@ -169,7 +169,7 @@ def read_words(folder: Path) -> dict[str, Any]:
     """All files of a language as one tree: each file may add to a group, such as "mistakes"."""
     words: dict[str, Any] = {}
     for file in sorted(folder.glob("*.json")):
-        for group, said in json.loads(file.read_text(encoding="utf-8")).items():
+        for group, said in json.loads(file.read_bytes()).items():
             words[group] = words.get(group, {}) | said
     return words
 

@@ -132,6 +132,6 @@ def read_course(lessons: Path) -> dict[str, Any]:
     if not file.is_file():
         return {}
     try:
-        return {**json.loads(file.read_text(encoding="utf-8"))}
+        return {**json.loads(file.read_bytes())}
     except (ValueError, TypeError) as error:
         raise CourseError("bad_course", file=file, reason=error) from None

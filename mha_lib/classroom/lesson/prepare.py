@@ -79,7 +79,7 @@ def phrases_of(lessons: Path) -> Phrases:
     """The phrases of these lessons that the conversion gets wrong, each with the right one."""
     file = lessons / PHRASES
     try:
-        return tuple(json.loads(file.read_text(encoding="utf-8")).items()) if file.exists() else ()
+        return tuple(json.loads(file.read_bytes()).items()) if file.exists() else ()
     except (ValueError, AttributeError) as error:
         raise CourseError("file_unusable", file=file, reason=error) from None
 

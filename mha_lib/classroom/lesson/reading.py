@@ -1,11 +1,12 @@
 """Reads a lesson from its file: once, and validated by nbformat."""
 
+import hashlib
 import json
-import warnings
 from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from mha_lib.classroom.lesson.slides import STEP, Slide, read_stacks, title_of
 if TYPE_CHECKING:
     from nbformat import NotebookNode
 
+IDS_SINCE = 5  # nbformat 4.5: in older notebooks cells have no ids
 AT_ONCE = 64  # lessons that are kept read: those of some languages
 
 
@@ -100,14 +102,26 @@ def checked(notebook: "NotebookNode", name: object) -> "NotebookNode":
     import nbformat.validator  # here: the kernel of a lesson need not have it
 
     require_entries(notebook, name)
+    notebook = deepcopy(notebook)
+    notebook["nbformat_minor"] = max(IDS_SINCE, notebook.get("nbformat_minor", 0))
+    give_ids(notebook["cells"])
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", nbformat.warnings.MissingIDFieldWarning)
-            _, notebook = nbformat.validator.normalize(notebook)
+        _, notebook = nbformat.validator.normalize(notebook)
         nbformat.validate(notebook, relax_add_props=True)
     except Exception as error:
         raise no_notebook(name, error) from None
     return notebook
+
+
+def give_ids(cells: list[Any]) -> None:
+    """Give each cell without an id one that is the same whenever the notebook is read: a hash of its text."""
+    taken = {cell.get("id") for cell in cells}
+    for cell in (cell for cell in cells if "id" not in cell):
+        text = f"{cell['cell_type']}:{''.join(cell['source'])}"
+        name = hashlib.sha256(text.encode(errors="replace")).hexdigest()[:8]
+        numbered = (f"{name}-{number}" for number in count(2))
+        cell["id"] = next(free for free in chain([name], numbered) if free not in taken)
+        taken.add(cell["id"])
 
 
 def no_notebook(name: object, error: Exception) -> CourseError:

@@ -31,7 +31,7 @@ from mha_lib.classroom.lesson.language import (
 )
 from mha_lib.classroom.lesson.lessons import RECORD, CourseError, hands_out_solutions, list_languages
 from mha_lib.classroom.lesson.prepare import FOR_AUTHORS, prepare_lessons
-from mha_lib.classroom.lesson.reading import as_file, lesson_of, read_lesson
+from mha_lib.classroom.lesson.reading import as_file, lesson_of, read_lesson, require_entries
 from mha_lib.classroom.lesson.slides import (
     is_for_instructors,
     is_notes,
@@ -159,13 +159,10 @@ def copy_of(lesson: Path, content: bytes, kind: str, *changes: Callable[[Any], N
 
 
 def changed(content: bytes, *changes: Callable[[Any], None]) -> bytes:
-    """The content of a notebook's file after these changes of the notebook; any other content stays."""
-    try:
-        notebook = json.loads(content)
-        for change in changes:
-            change(notebook)
-    except NO_NOTEBOOK:
-        return content
+    """The content of a notebook's file after these changes of the notebook. Nothing catches what fails."""
+    notebook = json.loads(content)
+    for change in changes:
+        change(notebook)
     return as_json(notebook).encode()
 
 
@@ -189,7 +186,7 @@ def prepare_for_students(notebook: Any, solutions: bool) -> None:
 def take_guesses(notebook: Any, former: bytes) -> None:
     """Bring what the student has guessed in the former edition into the copy of a new one."""
     cells = json.loads(former)["cells"]
-    guesses = {cell["id"]: cell["metadata"][GUESS] for cell in cells if GUESS in cell["metadata"]}
+    guesses = {cell.get("id"): cell["metadata"][GUESS] for cell in cells if GUESS in cell["metadata"]}
     for cell in notebook["cells"]:
         if cell["id"] in guesses:
             cell["metadata"][GUESS] = guesses[cell["id"]]
@@ -237,7 +234,9 @@ def bring_up_to_date(mine: Path, content: bytes, record: dict[str, str]) -> Path
     elif current == new:
         return None
     elif not has_changes:
-        write_whole(mine, changed(content, partial(take_guesses, former=mine.read_bytes())))
+        if mine.suffix == ".ipynb" and is_readable(mine):
+            content = changed(content, partial(take_guesses, former=mine.read_bytes()))
+        write_whole(mine, content)
     elif is_new_edition or not is_readable(mine):
         names = names_beside(mine, "new")
         beside = next(name for name in names if not name.exists() or record.get(name.name) == new)
@@ -255,7 +254,12 @@ def names_beside(file: Path, state: str) -> Iterator[Path]:
 
 def is_readable(file: Path) -> bool:
     """Whether a file can be read as its name says: a damaged notebook can't."""
-    return file.suffix != ".ipynb" or cells_of(file.read_bytes()) is not None
+    if file.suffix != ".ipynb":
+        return True
+    with suppress(CourseError, ValueError, RecursionError):
+        require_entries(json.loads(file.read_bytes()), file)
+        return True
+    return False
 
 
 def fingerprint(content: bytes) -> str:

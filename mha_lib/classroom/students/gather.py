@@ -4,18 +4,29 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from zipfile import ZipFile
 
 from mha_lib.classroom.exercises.progress import Progress
-from mha_lib.classroom.exercises.reports import Report, read_report, shown
+from mha_lib.classroom.exercises.reports import (
+    HARMLESS,
+    LARGEST,
+    Report,
+    looks_like_report,
+    read_report,
+    report_in,
+    shown,
+)
 from mha_lib.classroom.lesson import CourseError, in_one_line
 
 DEEPEST = 20  # folders in folders: no report lies deeper, and a student may lay thousands
 PASSED_OVER = ("node_modules", "site-packages", "__pycache__")  # large, without reports; hidden ones too
 # Browsers and learning platforms number copies: heads.report-1.json, "heads.report (1).json".
 NAME = re.compile(r"(?P<about>[^.].*)\.report.*\.json", re.IGNORECASE)
+OTHER_NAMES, ZIP = (".json", ".txt"), ".zip"  # files that are looked into
 FAST_CLOCK = timedelta(days=1)  # a report that is written later than this from now has a wrong date
 VOLUME = "_data"  # Docker and podman keep the content of a hub's volume in this folder: mha-ada/_data
 MOST = 3000  # reports in one overview: of 500 students, on six lessons
@@ -35,7 +46,11 @@ class HandedIn:
         name, file = self.report.name, NAME.fullmatch(self.file.name)
         if name and not self.has_namesake and not self.volume:
             return name
-        place = self.volume or self.file.parent.as_posix().strip(".") or (file["about"] if file else "")
+        place = (
+            self.volume
+            or self.file.parent.as_posix().strip(".")
+            or (file["about"] if file else self.file.stem)
+        )
         return shown(f"{name} ({place})").strip()
 
     def progress_in(self, exercise: str) -> Progress:
@@ -89,7 +104,7 @@ def gather(folder: Path) -> tuple[list[HandedIn], Remarks]:
     for file in not_too_many(find_reports(folder, remarks), remarks):
         about = remarks[place_of(file)]
         try:
-            found = HandedIn(file, read_report(folder / file))
+            found = HandedIn(file, read_handed_in(folder, file))
         except Exception as error:  # of any kind: no file ends the table of the class
             about.append(in_one_line(file, error))
             continue
@@ -136,10 +151,10 @@ def mark_namesakes(counted: list[HandedIn], remarks: Remarks) -> None:
 
 
 def find_reports(folder: Path, remarks: Remarks) -> Iterator[Path]:
-    """Every file with the name of a report, from the folder on, in alphabetical order; links to folders are
-    not followed.
+    """Every file with the name or the content of a report, from the folder on, also those in zip archives.
 
-    Folders too deep for a report get a remark.
+    They come in alphabetical order; links are not followed. Folders too deep for a report get a remark, and
+    so does an archive that can't be read or that holds archives.
     """
     if not folder.is_dir():
         raise CourseError("no_reports_folder", folder=folder)
@@ -154,4 +169,55 @@ def find_reports(folder: Path, remarks: Remarks) -> Iterator[Path]:
         if folders and len(here.parts) >= DEEPEST:
             say(place, CourseError("report_deep", folder=place, most=DEEPEST))
             folders.clear()
-        yield from (here / name for name in sorted(files) if NAME.fullmatch(name))
+        for name in sorted(files):
+            if name.lower().endswith(ZIP):
+                try:
+                    yield from reports_in_archive(folder, here / name, remarks)
+                except Exception as error:  # of any kind: no file ends the table of the class
+                    say(str(Path(place, name)), in_one_line(here / name, error))
+            elif NAME.fullmatch(name) or (name.lower().endswith(OTHER_NAMES) and holds_report(place, name)):
+                yield here / name
+
+
+def holds_report(place: str, name: str) -> bool:
+    """Whether the file begins as a report does."""
+    with suppress(OSError), open(os.open(Path(place, name), HARMLESS), "rb") as opened:
+        return looks_like_report(opened.read(LARGEST))
+    return False
+
+
+@contextmanager
+def opened_archive(file: Path) -> Iterator[ZipFile]:
+    with open(os.open(file, HARMLESS), "rb") as opened, ZipFile(opened) as archive:
+        yield archive
+
+
+def reports_in_archive(folder: Path, archive: Path, remarks: Remarks) -> Iterator[Path]:
+    """The reports in a zip archive, as paths below it; an archive in it gets a remark."""
+    with opened_archive(folder / archive) as zipped:
+        found = []
+        for about in zipped.infolist()[:MOST]:
+            path = PurePosixPath(about.filename)
+            is_below = not path.is_absolute() and ".." not in path.parts and path.as_posix() == about.filename
+            if not is_below or path.parts[0] == "__MACOSX":
+                continue
+            if path.suffix.lower() == ZIP:
+                remarks[place_of(archive)].append(CourseError("report_packed_twice", file=archive / path))
+            elif path.suffix.lower() in OTHER_NAMES:
+                with zipped.open(about) as opened:
+                    is_report = NAME.fullmatch(path.name) or looks_like_report(opened.read(LARGEST))
+                found += [archive / path] if is_report else []
+    yield from sorted(found)
+
+
+def read_handed_in(folder: Path, file: Path) -> Report:
+    """The report in a file, which may lie in a zip archive."""
+    for archive in file.parents:
+        if archive.suffix.lower() == ZIP and (folder / archive).is_file():
+            inner = file.relative_to(archive).as_posix()
+            with opened_archive(folder / archive) as zipped, zipped.open(inner) as opened:
+                content = opened.read(LARGEST + 1)
+            if len(content) > LARGEST:
+                raise CourseError("report_large", file=file, kilobytes=LARGEST // 1000)
+            return report_in(content, file)
+    return read_report(folder / file)

@@ -1,10 +1,12 @@
 import re
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
 import torch
 
-from mha_lib.classroom.exercises.judge import Exercise
+from mha_lib.classroom.exercises.judge import MOST_PRINTED, Exercise
+from mha_lib.classroom.exercises.small import Small
 
 DOUBLED = Exercise("doubled", lambda x: 2 * x, lambda draw: draw.tensors((2, 3)))
 NUMBER = Exercise("number", lambda n: 2 * n, lambda draw: (5,))
@@ -158,3 +160,37 @@ def test_judging_leaves_the_number_of_threads_as_it_was(monkeypatch):
     monkeypatch.setattr(torch, "set_num_threads", threads.append)
     DOUBLED.judge(lambda x: x)
     assert threads == [1, 7]
+
+
+def prints_without_end(x):
+    while True:
+        with suppress(Exception):
+            print(x)
+
+
+def test_an_answer_that_prints_without_end_is_stopped_and_one_that_prints_a_little_is_judged(capsys):
+    assert DOUBLED.judge(prints_without_end).names == ("prints_too_much",)
+    assert MOST_PRINTED / 2 < len(capsys.readouterr().out) <= MOST_PRINTED
+    assert DOUBLED.judge(lambda x: print("seen") or 2 * x).state == "solved"
+    assert capsys.readouterr().out == DOUBLED.rounds * "seen\n"
+
+
+def test_an_interrupt_while_an_answer_runs_is_one_sentence_and_no_mistake():
+    verdict = DOUBLED.judge(lambda x: raises(KeyboardInterrupt()))
+    assert (verdict.state, verdict.names) == ("not yet", ())
+    assert "does a loop in it never end" in verdict.sentence
+
+
+@pytest.mark.parametrize(
+    ("right", "given", "name", "said"),
+    [
+        ([4, 2], [4, 2, 2], "wrong_length", "a list of 2 numbers is wanted, and this has the shape (3,)"),
+        ([4, 2], 4, "wrong_length", "a list of 2 numbers is wanted"),
+        ([4, 2], [4, 3], "another_value", "[4.0, 3.0] is another value"),
+        (4, [4], "number_wanted", "a number is wanted"),
+    ],
+)
+def test_of_a_small_answer_of_the_wrong_length_the_length_is_said(right, given, name, said):
+    verdict = Small("small", right).judge(given)
+    assert verdict.names == (name,)
+    assert said in verdict.sentence

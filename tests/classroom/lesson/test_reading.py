@@ -26,3 +26,14 @@ def test_what_nbformat_refuses_is_no_lesson(tmp_path):
     file.write_text(json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
     with pytest.raises(CourseError, match=r"01_one\.ipynb is not a notebook this can read: .*'outputs'"):
         read_lesson(file)
+
+
+def test_cells_without_ids_get_the_same_ones_whenever_they_are_read(tmp_path):
+    cells = [{"cell_type": "markdown", "source": text, "metadata": {}} for text in "aab"]
+    names = []
+    for minor, kept in ((4, cells), (5, cells[1:])):  # a cell before them is deleted
+        file = tmp_path / f"{minor}.ipynb"
+        file.write_text(json.dumps({"cells": kept, "metadata": {}, "nbformat": 4, "nbformat_minor": minor}))
+        names.append([cell["id"] for cell in read_lesson(file).cells])
+    assert len({*names[0]}) == len(cells)
+    assert names[1] == [names[0][0], names[0][2]]

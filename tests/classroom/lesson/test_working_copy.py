@@ -185,6 +185,23 @@ def test_an_unknown_choice_of_solutions_hands_out_nothing_and_says_what_there_is
     assert not list(root.glob("work/en/*.ipynb"))
 
 
+@pytest.mark.parametrize("begins", ["", "\ufeff"], ids=["plain", "with a byte order mark"])
+def test_a_lesson_of_an_older_format_without_ids_is_stripped_too(root, begins):
+    lesson = root / "notebooks/en/01_one.ipynb"
+    write_lesson(lesson, "x = 1")
+    add_cell(lesson, "Three minutes.", "markdown", slideshow={"slide_type": "notes"})
+    add_cell(lesson, "y = x + 1", slideshow={"slide_type": "slide"})
+    add_cell(lesson, "y = x + 2", tags=["solution"])
+    old = json.loads(lesson.read_text()) | {"nbformat_minor": 4}
+    for cell in old["cells"]:
+        del cell["id"]
+    lesson.write_text(begins + json.dumps(old), encoding="utf-8")
+    (root / "notebooks/en/course.json").write_text(f'{begins}{{"solutions": "none"}}', encoding="utf-8")
+    work, messages = make_working_copy(root, "en")
+    assert (sources(work / lesson.name), messages) == (["x = 1", "y = x + 1"], [])
+    assert "x + 2" not in (work / lesson.name).read_text()
+
+
 def present(root, begins_afresh=lambda file: False, lesson="03_three.ipynb"):
     return make_deck_copy(root, "en", lesson, begins_afresh)
 
@@ -260,12 +277,17 @@ def test_a_deck_that_begins_afresh_sets_the_changes_aside(root, deck):
     assert aside.read_bytes() == mine
 
 
-def test_a_half_written_deck_is_set_aside_and_the_lesson_presented(root, deck):
-    deck.write_text('{"cells": [')
+WITHOUT_METADATA = json.dumps({"cells": [{"cell_type": "code", "source": "3", "outputs": [OUTPUT]}]})
+
+
+@pytest.mark.parametrize("damaged", ['{"cells": [', WITHOUT_METADATA])
+def test_a_damaged_deck_is_set_aside_and_the_lesson_presented_without_outputs(root, deck, damaged):
+    deck.write_text(damaged)
     (message,) = present(root, refuse_to_ask)[1]
     assert "03_three.mine.ipynb" in message
-    assert deck.with_name("03_three.mine.ipynb").read_text() == '{"cells": ['
+    assert deck.with_name("03_three.mine.ipynb").read_text() == damaged
     assert sources(deck) == ["3"]
+    assert "output_type" not in deck.read_text()
 
 
 CELL: dict = {"cell_type": "code", "metadata": {}, "source": "1"}

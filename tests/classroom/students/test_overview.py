@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 from dataclasses import replace
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 from bs4 import BeautifulSoup
@@ -139,6 +140,40 @@ def test_copies_numbered_by_browsers_and_learning_platforms_are_read(room, name)
     room.hand_in(ADA, "Ada.report.json")
     room.hand_in(replace(ADA, written="2026-11-22T09:00:00+00:00"), name)
     assert f"the newer counts: {name}" in room.overview().err
+
+
+@pytest.mark.parametrize("name", ["Ada.json", "upload_17.JSON", "heads.report.json.txt"])
+def test_a_report_is_known_by_its_content_whatever_its_name(room, name):
+    room.hand_in(ADA, name)
+    (room.folder / "other.json").write_text('{"cells": []}')
+    os.mkfifo(room.folder / "pipe.json")
+    said = room.overview()
+    assert "reports: 1" in said.out
+    assert said.err == ""
+
+
+def test_the_archive_of_a_learning_platform_is_read_and_no_other_file_by_it(room):
+    room.hand_in(ADA, "outside.json")
+    (room.folder / "outside.json").rename(room.course / "outside.json")
+    with ZipFile(room.folder / "class.zip", "w") as archive:
+        for place in ("Ada_12/heads.report.json", "Bob_13/upload.json", "../outside.json", "/outside.json"):
+            archive.writestr(place, json.dumps(student(place.split("_")[0]).as_tree()))
+        archive.writestr("Cy_14/large.report.json", " " * 10**7, ZIP_DEFLATED)
+        archive.writestr("Dan_15/inner.zip", "")
+        archive.writestr("Eve_16/answer.txt", "not a report")
+    (room.folder / "broken.zip").write_text("not an archive")
+    (room.folder / "link.zip").symlink_to(room.folder / "class.zip")
+    said = room.overview()
+    assert re.findall(r"○  (.*)$", said.out, re.MULTILINE) == ["Ada", "Bob"]
+    wanted = {
+        "large.report.json": "too large",
+        "inner.zip": "unpack the outer one",
+        "broken.zip": "not a zip file",
+        "link.zip": "link",
+    }
+    assert len(said.err.splitlines()) == len(wanted)
+    for file, reason in wanted.items():
+        assert re.search(rf"{re.escape(file)}.*{reason}", said.err), said.err
 
 
 def test_a_date_in_the_future_goes_before_no_other_and_counts_alone(room):
