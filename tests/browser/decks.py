@@ -14,17 +14,13 @@ FAULTS_OF_SLIDE, FAULTS_OF_EXPLORER = (
     for name in ("deck_walk", "explorer_walk")
 )
 STEP = f"() => ({POSITION})().join('+')"
-STEPS = """() => {
-    const highlights = [...document.querySelectorAll(".slides [data-highlight]")];
-    const lines = highlights.flatMap((cell) => [...cell.dataset.highlight.split("|"), "all"]);
-    return document.querySelectorAll(".slides > section > section, .slides .fragment").length + lines.length;
-}"""
-# The step that is shown, its faults, and whether there is a slide below it: all that a walk looks at, in one
-# question, since each question waits for a page at rest.
+# The step that is shown, its faults, whether there is a slide below it, and whether it is the last: all that
+# a walk looks at, in one question, since each question waits for a page at rest.
 LOOK = f"""() => ({{
     step: ({STEP})(),
     faults: (() => {{ {FAULTS_OF_SLIDE}; return faultsOfSlide(); }})(),
     canGoDown: Boolean(document.querySelector(".present > .present").nextElementSibling),
+    isLast: !document.querySelector(".present + section, .present > .present .fragment:not(.visible)"),
 }})"""
 LOADED = """() => {
     const slide = document.querySelector("section.present > section.present");
@@ -91,16 +87,15 @@ def run_deck(page: Page) -> list[str]:
 def walk(page: Page) -> Faults:
     """Go from the first slide to the last; returns the faults of each step."""
     expect(page.locator("#deck-foot b").last).to_have_text(re.compile("1 / [0-9]+$"))
-    steps = measure(page, STEPS)
     faults: Faults = {}
-    for _ in range(steps):
+    while True:
         until(page, LOADED)
         seen = measure(page, LOOK)
         faults[seen["step"]] = seen["faults"] + answer_of(page, FAULTS_OF_EXPLORER)
+        if seen["isLast"]:
+            return faults
         page.keyboard.press("ArrowDown" if seen["canGoDown"] else "ArrowRight")
-        if len(faults) < steps:
-            until(page, f"step => ({STEP})() !== step", seen["step"])
-    return faults
+        until(page, f"step => ({STEP})() !== step", seen["step"])
 
 
 def faults_of(page: Page, watch: Watch, address: str) -> Faults:

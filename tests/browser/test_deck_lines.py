@@ -5,17 +5,23 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.lecture import open_notes, turn
 from tests.browser.new_lesson import cell, current, press
-from tests.browser.waiting import becomes, until
+from tests.browser.waiting import becomes, measure, until
 
 EXPLORER = """
 import numpy as np
 from mha_lib.classroom import explore
 
 explore(lambda heads=2: np.full((heads, 3, 5), 0.2), heads=[1, 2])""".strip()
+ARCS = EXPLORER.replace("heads=[1, 2]", "query_labels=list('abc'), key_labels=list('abcde'), arcs={}")
 CODE = "a = 1  # {}\nb = 2\n\nc = a + b".format("a long line " * 20)
 CLEAR_LINES = """(cell) => [...cell.querySelectorAll(".cm-line")].flatMap(
     (line, index) => getComputedStyle(line).opacity === "1" ? [index + 1] : []
 )"""
+LAST_QUERY = """(explorer) =>
+    Math.max(...[...explorer.querySelectorAll("[data-query]")].map((arc) => arc.dataset.query))"""
+LEAST_LETTERS = """(explorer) => Math.min(...[...explorer.querySelectorAll("svg text")].map(
+    (text) => text.getScreenCTM().a * Number(text.getAttribute("font-size"))
+))"""
 LIT = "[data-lit]"
 ALL = [1, 2, 3, 4]
 STEPS = [  # whether the code is seen, its lines that are not dim, and whether the text after it is seen
@@ -34,9 +40,11 @@ CELLS = [
     cell("fragment", new_code_cell, CODE, "lit"),
     cell("fragment", new_markdown_cell, "After it.", "after"),
     cell("slide", new_code_cell, EXPLORER, "explorer"),
+    cell("subslide", new_code_cell, ARCS, "arcs"),
     cell("slide", new_markdown_cell, "## The end", "end"),
 ]
 CELLS[2].metadata["highlight"] = "1|2,4"
+CELLS[5].metadata["tags"] = ["shows-explorer"]
 CELLS[4].metadata |= {"highlight": "4", "tags": ["shows-explorer"]}
 HINT = "cell => getComputedStyle(cell, '::after').content"
 
@@ -94,6 +102,23 @@ def test_folded_code_is_shown_while_its_lines_are_lit(deck: Page) -> None:
     until(explorer, "explorer => explorer.getBoundingClientRect().bottom < 720")
     deck.keyboard.press("Space")
     expect(code).to_be_hidden()
+
+
+def test_space_takes_the_words_of_arcs_before_it_turns_the_slide_and_v_shows_the_map(deck: Page) -> None:
+    turn(deck, "4 Enter", "slide-2-1")
+    explorer = current(deck).locator(".mha-explorer")
+    deck.keyboard.press("Control+Enter")
+    expect(explorer).to_have_attribute("data-taken", "0")
+    for key, word in [("Space", 1), ("PageDown", 2), ("Shift+Space", 1), ("PageUp", 0), ("Space", 1)]:
+        turn(deck, key, "slide-2-1")
+        expect(explorer).to_have_attribute("data-taken", str(word))
+        becomes(explorer, LAST_QUERY, word)
+    assert measure(explorer, LEAST_LETTERS) >= 18
+    for key, are_seen in (("v", False), ("v", True)):
+        deck.keyboard.press(key)
+        expect(explorer.locator(".arcs")).to_be_visible(visible=are_seen)
+    turn(deck, "Space", "slide-2-1")
+    turn(deck, "Space", "slide-3-0")
 
 
 def test_the_speaker_counts_these_steps_and_sees_the_next_and_the_sorter_shows_plain_code(deck: Page) -> None:

@@ -37,13 +37,14 @@ def assert_as_thick_as(found, weights):
 
 @pytest.fixture
 def french(show):
-    return lambda view="arcs", **options: show(
-        explore(weights_of, query_labels=FRENCH, key_labels=ENGLISH, view=view, **options)
-    )
+    def french(arcs, **controls):
+        show(explore(weights_of, query_labels=FRENCH, key_labels=ENGLISH, arcs=arcs, **controls))
+
+    return french
 
 
 def test_arcs_are_as_thick_as_the_weights_of_the_words_written_so_far(page, french):
-    french(query=1)
+    french({"query": 1})
     found = arcs_of(page)
     weights = weights_of()
     assert_as_thick_as(found, weights)
@@ -51,8 +52,8 @@ def test_arcs_are_as_thick_as_the_weights_of_the_words_written_so_far(page, fren
     assert set(found) == {place for place in written if weights[place] >= 0.01}
 
 
-def test_space_writes_the_next_word_and_shift_takes_it_back(page, french):
-    french()
+def test_space_writes_the_next_word_and_shift_takes_it_back(page, watch, french):
+    french({})
     word = slider(page, "word")
     word.focus()
     for key, said in [("Space", "chat"), ("Space", "noir"), ("Shift+Space", "chat"), ("ArrowRight", "noir")]:
@@ -61,21 +62,25 @@ def test_space_writes_the_next_word_and_shift_takes_it_back(page, french):
         last = FRENCH.index(said)
         until(page, f"() => Math.max(...({ARCS})().map((arc) => arc[1])) === {last}")
     expect(page.get_by_role("img", name="“noir” looks at")).to_be_visible()
+    assert watch.requests_beyond("file:") == watch.errors == []
 
 
-def test_v_changes_between_the_map_and_the_arcs(page, french):
-    french(view="map")
-    arcs = page.locator(".arcs")
+def test_v_changes_between_the_map_and_the_arcs_which_have_no_part_of_the_map_alone(page, french):
+    french(None)
+    arcs, of_map = page.locator(".arcs"), page.get_by_role("button", name="save PNG")
     expect(arcs).to_be_hidden()
+    expect(of_map).to_be_visible()
     page.locator(HEADS).focus()
     page.keyboard.press("v")
     expect(arcs).to_be_visible()
+    expect(of_map).to_be_hidden()
+    expect(page.get_by_label("colours 0–max")).to_be_hidden()
     page.get_by_role("button", name="map (V)").click()
     expect(arcs).to_be_hidden()
 
 
 def test_space_goes_through_a_training_whose_arcs_are_those_of_one_query(page, french):
-    french(step=[0, 1, 7], steps="step", query=2)
+    french({"steps": "step", "query": 2}, step=[0, 1, 7])
     slider(page, "step").focus()
     for step in (1, 7):
         page.keyboard.press("Space")
@@ -90,9 +95,7 @@ def test_space_goes_through_a_training_whose_arcs_are_those_of_one_query(page, f
 def test_keys_that_the_query_may_not_see_are_struck_and_have_no_arc(page, show):
     words = ["we", "see", "what", "was"]
     even = torch.full((4, 4), 0.25)
-    show(
-        explore(lambda: (even, causal_mask(4, 4)), query_labels=words, key_labels=words, view="arcs", query=1)
-    )
+    show(explore(lambda: (even, causal_mask(4, 4)), query_labels=words, key_labels=words, arcs={"query": 1}))
     expect(page.locator(".arcs .hidden")).to_have_text(["what", "was"])
     assert {key for _, query, key in arcs_of(page) if query == 1} == {0, 1}
 
@@ -104,7 +107,7 @@ def test_heads_of_layers_are_nodes_that_a_click_turns_off(page, show):
         weights = (torch.eye(3)[[0, 0, 1]] * 0.75 + 0.25 / 3).expand(4, 3, 3)
         return Picture(weights, None, words, words, bars={"right": sum(on) / 4})
 
-    explorer = explore(weights_without, on=[range(2)] * 4, view="arcs", layers=2, heads="on", query=2)
+    explorer = explore(weights_without, on=[range(2)] * 4, arcs={"layers": 2, "heads": "on", "query": 2})
     show(explorer)
     nodes = page.get_by_role("group", name="heads: a click turns one off").get_by_role("button")
     expect(nodes).to_have_text(["1.0", "1.1", "0.0", "0.1"])
@@ -120,7 +123,7 @@ def test_heads_of_layers_are_nodes_that_a_click_turns_off(page, show):
 @pytest.mark.parametrize("heads", [1, 4])
 def test_arcs_fit_a_phone_and_can_be_heard(page, show, width, heads):
     page.set_viewport_size({"width": width, "height": 700})
-    shown = explore(lambda: weights_of(num_heads=heads), query_labels=FRENCH, key_labels=ENGLISH, view="arcs")
+    shown = explore(lambda: weights_of(num_heads=heads), query_labels=FRENCH, key_labels=ENGLISH, arcs={})
     show(shown)
     until(page, "() => document.querySelectorAll('.arcs [data-key]').length > 0")
     assert measure(page, "() => document.documentElement.scrollWidth") <= width
@@ -132,6 +135,8 @@ def test_a_control_that_is_not_there_is_refused():
     with pytest.raises(
         ValueError, match=r"steps must be the name of a control, got 'epoch'; controls: \['step'\]"
     ):
-        explore(weights_of, step=[0, 1], steps="epoch")
+        explore(weights_of, step=[0, 1], arcs={"steps": "epoch"})
     with pytest.raises(ValueError, match="layers=3 must divide the number of heads"):
-        explore(lambda: torch.ones(4, 2, 2), layers=3)
+        explore(lambda: torch.ones(4, 2, 2), arcs={"layers": 3})
+    with pytest.raises(ValueError, match=r"arcs may have .*, got \['step'\]"):
+        explore(weights_of, arcs={"step": "step"})  # type: ignore[arg-type]

@@ -169,7 +169,9 @@ class Collection:
             entry["lengths"] = np.broadcast_to(picture.lengths, samples).tolist()
         if (layers := self.source.layers) > 1:
             if heads % layers:
-                raise ValueError(f"layers={layers} must divide the number of heads, got weights {maps.shape}")
+                raise ValueError(
+                    f"arcs: layers={layers} must divide the number of heads, got weights {maps.shape}"
+                )
             per_layer = heads // layers
             names = [f"{head // per_layer}.{head % per_layer}" for head in range(heads)]
             named = words_here()["explorer"]["head"]

@@ -6,7 +6,7 @@ import os
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, TypedDict
 
 from matplotlib.figure import Figure
 from traitlets import Bool, Dict, Int, List, Unicode
@@ -46,6 +46,15 @@ STYLE = look.for_older(
 )
 
 
+class Arcs(TypedDict, total=False):
+    """How an explorer draws arcs: see ``explore``."""
+
+    query: int
+    steps: str
+    layers: int
+    heads: str
+
+
 def explore(
     weights_of: Callable,
     /,
@@ -55,11 +64,7 @@ def explore(
     xlabel: str | None = None,
     ylabel: str | None = None,
     in_page: Callable[[], PageFunction] | None = None,
-    view: Literal["map", "arcs"] = "map",
-    query: int | None = None,
-    steps: str | None = None,
-    layers: int = 1,
-    heads: str | None = None,
+    arcs: Arcs | None = None,
     **controls: Any,
 ) -> "Explorer":
     """Heatmaps of ``weights_of(**settings)``, one for each head, that follow the ``controls``.
@@ -83,35 +88,37 @@ def explore(
     an error to show. It is called only where the outputs become a page, since ``torch.export`` takes seconds.
 
     Where queries and keys have labels, V changes between the map and the arcs: tokens in a row (two, if
-    queries and keys differ), and an arc for each weight, as thick as it is large. ``view`` is the one shown
-    first. The arcs of ``query`` are in colour; Space goes to the next query, and the arcs before it stay in
-    grey. ``steps`` names a control through whose values Space goes instead: then the arcs of ``query`` are
-    alone, or without ``query`` those of all queries. ``layers`` says that the heads (H,Q,K) are those of so
-    many layers, one layer after the other: they are named layer.head, and are nodes on streams. ``heads``
-    names a control ``[range(2)] * H``, in which 0 means off: a click on a node turns its head off. The
-    ``bars`` of a ``Picture`` are drawn beside the arcs.
+    queries and keys differ), and an arc for each weight, as thick as it is large. With ``arcs`` these are
+    shown first: ``{}``, or a dict of what follows. The arcs of ``query`` are in colour; Space goes to the
+    next query, and the arcs before it stay in grey. ``steps`` names a control through whose values Space goes
+    instead: then the arcs of ``query`` are alone, or without ``query`` those of all queries. ``layers`` says
+    that the heads (H,Q,K) are those of so many layers, one layer after the other: they are named layer.head,
+    and are nodes on streams. ``heads`` names a control ``[range(2)] * H``, in which 0 means off: a click on a
+    node turns its head off. The ``bars`` of a ``Picture`` are drawn beside the arcs.
     A cell shows the explorer it ends with; ``settings`` and ``weights`` hand its state to the next cell.
     """
     defaults = {name: p.default for name, p in inspect.signature(weights_of).parameters.items()}
     empty = inspect.Parameter.empty
     made = [make_control(name, given, defaults.get(name, empty)) for name, given in controls.items()]
+    given_arcs = arcs or {}
+    if unknown := given_arcs.keys() - Arcs.__annotations__:
+        raise ValueError(f"arcs may have {sorted(Arcs.__annotations__)}, got {sorted(unknown)}")
+    layers, steps = given_arcs.get("layers", 1), given_arcs.get("steps")
     source = Source(weights_of, made, {"query_labels": query_labels, "key_labels": key_labels}, layers)
     are_numbers = bool(xlabel or ylabel)
-    arcs = {
+    entries = {
         "layers": layers,
         "steps": entry_of("steps", steps, made),
-        "heads": entry_of("heads", heads, made),
+        "heads": entry_of("heads", given_arcs.get("heads"), made),
     }
-    if query is None:
-        query = 0 if steps is None and layers == 1 else -1
     return Explorer(
         source,
         words_with(xlabel, ylabel),
         page=page_with(in_page, made),
         of_numbers=are_numbers,
-        arcs={} if are_numbers else arcs,
-        view=view,
-        query=query,
+        arcs={} if are_numbers else entries,
+        view="map" if arcs is None else "arcs",
+        query=given_arcs.get("query", 0 if steps is None and layers == 1 else -1),
     )
 
 
@@ -124,9 +131,8 @@ def entry_of(argument: str, name: str | None, controls: list[Control]) -> int:
         at += len(control.options)
     if name is None:
         return -1
-    raise ValueError(
-        f"{argument} must be the name of a control, got {name!r}; controls: {[c.name for c in controls]}"
-    )
+    names = [control.name for control in controls]
+    raise ValueError(f"arcs: {argument} must be the name of a control, got {name!r}; controls: {names}")
 
 
 def page_with(in_page: Callable[[], PageFunction] | None, controls: list[Control]) -> dict[str, Any]:

@@ -8,19 +8,18 @@
 import { indexOf, isForbidden, weightOf } from "./decode.js";
 import { fill } from "./elements.js";
 import { widestOf } from "./grid.js";
+import { colourNameOf } from "./paint.js";
 import { labelOf, sayTitle } from "./words.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const LEAST = 0.01; // a thinner arc is not to be seen
 const LEAST_FLOW = 0.08; // of a stream's part in what the query reads: less is left out
-const COLOURED_HEADS = 8; // more than that are told apart by their labels alone
-const BESIDE = 46; // em: a picture that is so wide has its map at the side
+const BESIDE = 46; // em: a picture that is so wide has its map at the side, if labels needn't be turned for it
 const MAP_SHARE = 0.42; // of the width
 const BARS_WIDTH = 17; // em
 const BAND = 9; // em of a page, for the arcs of a layer
 const CHIPS = 2; // em: a line of the heads' names
 const MOST_LETTERS = 1.5; // em
-const LEAST_LETTERS = 0.75; // smaller, labels are turned
 
 /** An element of SVG with attributes and a text. */
 function makeShape(tag, attributes, text) {
@@ -40,26 +39,29 @@ export const hasChips = ({ headCount }, layers) => layers === 1 && headCount > 1
 /** The width and the height that arcs have of the room, and the room of the map at their side, if there is any. */
 export function shareRoom(ctx, shown, { layers }, room) {
   const isWide = room.width > BESIDE * room.em;
-  const mapWidth = isWide && layers === 1 && !shown.bars ? Math.round(MAP_SHARE * room.width) : 0;
-  const barsWidth = shown.bars && isWide ? BARS_WIDTH * room.em : 0;
-  const width = room.width - mapWidth - barsWidth - (mapWidth ? 2 * room.em : 0);
+  const mapWidth = Math.round(MAP_SHARE * room.width);
+  const beside = room.width - mapWidth - 2 * room.em;
+  const hasLevel = !placeLabels(ctx, shown, layers, { ...room, width: beside }).isTurned;
+  const hasMap = isWide && hasLevel && layers === 1 && shown.heads.length === 1 && !shown.bars;
+  const width = hasMap ? beside : room.width - (shown.bars && isWide ? BARS_WIDTH * room.em : 0);
   const { high, isTwoRows } = placeLabels(ctx, shown, layers, { ...room, width });
   const natural =
     Math.max(layers, isTwoRows ? 1.3 : 1) * BAND * room.em + (isTwoRows ? 2 : 1) * high + 3 * room.em;
   const height = room.isFixed ? room.height - (hasChips(shown, layers) ? CHIPS * room.em : 0) : natural;
-  return { width, height, map: mapWidth ? { ...room, width: mapWidth, height, isFixed: true } : null };
+  return { width, height, map: hasMap ? { ...room, width: mapWidth, height, isFixed: true } : null };
 }
 
-/** The size of labels, whether they are turned, and how high a row of them is. */
+/** The size of labels, whether they are turned, which of them are written, and how high a row of them is. */
 function placeLabels(ctx, { queries, keys, queryLabels, keyLabels }, layers, { width, em }) {
   const isOneRow = String(queryLabels) === String(keyLabels);
   const pitch = Math.min(width / Math.max(queries, keys), 8 * em);
   const widest = widestOf(ctx, [...queryLabels, ...keyLabels]);
-  const fits = (pitch - 0.2 * em) / widest;
-  const isTurned = fits < LEAST_LETTERS * em;
-  const letters = isTurned ? Math.min(em, pitch * 0.95) : Math.min(fits, MOST_LETTERS * em);
+  const fits = (pitch - 0.6 * em) / widest;
+  const isTurned = fits < em;
+  const letters = isTurned ? em : Math.min(fits, MOST_LETTERS * em);
+  const step = isTurned ? Math.ceil(em / pitch) : 1;
   const high = isTurned ? widest * letters + 0.5 * em : 1.5 * letters;
-  return { isOneRow, isTwoRows: layers === 1 && !isOneRow, pitch, isTurned, letters, high };
+  return { isOneRow, isTwoRows: layers === 1 && !isOneRow, pitch, isTurned, step, letters, high };
 }
 
 /** The places of tokens and layers. */
@@ -68,6 +70,7 @@ function placeTokens(ctx, shown, { layers }, { width, height, em }) {
   const { isOneRow, isTwoRows, pitch, high } = labels;
   const top = isTwoRows ? high + 1.2 * em : 1.6 * em; // below the names of the heads or the keys
   const bottom = height - high - (isTwoRows ? 1.7 * em : 0.3 * em);
+  const abreast = layers > 1 ? 1 : shown.heads.length;
   const placeIn = (length) => (token) => width / 2 + (token + 0.5 - length / 2) * pitch;
   return {
     ...labels,
@@ -75,19 +78,15 @@ function placeTokens(ctx, shown, { layers }, { width, height, em }) {
     top,
     bottom,
     band: (bottom - top) / layers,
-    thick: Math.min((isOneRow ? 0.5 : 0.9) * pitch, (isOneRow ? 0.9 : 1.3) * em), // of a weight of 1
+    thick: Math.min(((isOneRow ? 0.5 : 0.9) * pitch) / abreast, (isOneRow ? 0.9 : 1.3) * em), // of a weight of 1
     ofQuery: placeIn(shown.queries),
     ofKey: placeIn(shown.keys),
   };
 }
 
 /** The colour of a head's arcs: the query's where it is alone. */
-export const colourOf = ({ headCount, isEnlarged }, head) =>
-  isEnlarged || headCount === 1
-    ? "var(--q)"
-    : headCount > COLOURED_HEADS
-      ? "var(--quiet)"
-      : `var(--head${head})`;
+export const colourOf = (shown, head) =>
+  `var(--${shown.isEnlarged || shown.headCount === 1 ? "q" : colourNameOf(shown, head) || "quiet"})`;
 
 /** Draw all of it; returns the places of the nodes of heads, in pixels of the canvas. */
 export function drawArcs(svg, ctx, shown, arcs, query, look) {
@@ -115,10 +114,9 @@ function drawArc({ draw, thick }, path, { head, query, key, weight }, look) {
 }
 
 function drawRows(scene) {
-  const { shown, arcs, query: now, top, bottom, isTwoRows, pitch, em, ofQuery, ofKey } = scene;
+  const { shown, arcs, query: now, top, bottom, isTwoRows, pitch, em, thick, ofQuery, ofKey } = scene;
   const { heads, queries, keys } = shown;
   const isByWord = arcs.steps < 0;
-  const apart = heads.length > 1 ? Math.min(0.3 * em, pitch / heads.length / 2) : 0;
   const longest =
     Math.max(...[0, queries - 1].map((one) => Math.abs(ofQuery(one) - ofKey(keys - 1 - one)))) || 1;
   const pathOf = (from, to) => {
@@ -127,7 +125,9 @@ function drawRows(scene) {
       return `M${from} ${bottom}C${from} ${middle} ${to} ${middle} ${to} ${top}`;
     }
     const [side, high] =
-      from === to ? [0.8 * em, 3.2 * em] : [0, 1.3 * (bottom - top) * (Math.abs(from - to) / longest) ** 0.7];
+      from === to
+        ? [Math.min(0.8 * em, 0.4 * pitch), 3.2 * em]
+        : [0, 1.3 * (bottom - top) * (Math.abs(from - to) / longest) ** 0.7];
     return `M${from - side} ${bottom}C${from - 2 * side} ${bottom - high} ${to + 2 * side} ${bottom - high} ${to + side} ${bottom}`;
   };
   const order = [...Array(queries).keys()].filter(
@@ -138,7 +138,7 @@ function drawRows(scene) {
       for (let key = 0; key < keys; key++) {
         const weight = weightAt(scene, head, query, key);
         if (weight < LEAST) continue;
-        const shift = (place - (heads.length - 1) / 2) * apart;
+        const shift = (place - (heads.length - 1) / 2) * thick;
         const isNow = now < 0 || query === now;
         const look = isNow
           ? { stroke: colourOf(shown, head), opacity: 0.8 }
@@ -204,7 +204,8 @@ function drawStreams(scene) {
 
 /** The labels; a key that no head's query may see is struck. */
 function drawLabels(scene) {
-  const { shown, query: now, em, letters, top, bottom, isTwoRows, isTurned, ofQuery, ofKey, draw } = scene;
+  const { shown, query: now, em, letters, top, bottom, isTwoRows, isTurned, step, draw } = scene;
+  const { ofQuery, ofKey } = scene;
   const { queries, keys, queryLabels, keyLabels, heads, words, maps } = shown;
   const gap = 0.35 * em;
   const write = (labels, token, x, y, isAbove, className) => {
@@ -219,16 +220,17 @@ function drawLabels(scene) {
   const hidden = [...Array(keys).keys()].filter(isHidden);
   const classOf = (isNow, key) => `${isNow ? "now" : ""} ${hidden.includes(key) ? "hidden" : ""}`;
   for (let query = 0; query < queries; query++)
-    write(
-      queryLabels,
-      query,
-      ofQuery(query),
-      bottom + gap,
-      false,
-      classOf(query === now, isTwoRows ? -1 : query),
-    );
+    if (query === now || (query % step === 0 && (now < 0 || Math.abs(query - now) >= step)))
+      write(
+        queryLabels,
+        query,
+        ofQuery(query),
+        bottom + gap,
+        false,
+        classOf(query === now, isTwoRows ? -1 : query),
+      );
   if (!isTwoRows) return;
-  for (let key = 0; key < keys; key++)
+  for (let key = 0; key < keys; key += step)
     write(keyLabels, key, ofKey(key), top - gap, true, classOf(false, key));
   draw("text", { x: 0, y: em, class: "keys named", "font-size": em }, words.keys);
   draw(
@@ -263,7 +265,7 @@ export function coverRows(ctx, { tiles, cellWidth, cellHeight, keys, queries, em
   for (const { x, y } of tiles) {
     const place = y + (query + 1) * cellHeight;
     Object.assign(ctx, { fillStyle: colours.paper, strokeStyle: colours.q, lineWidth: em / 5 });
-    ctx.fillRect(x, place, cellWidth * keys, (queries - query - 1) * cellHeight);
+    ctx.fillRect(x, place, cellWidth * keys + 1, (queries - query - 1) * cellHeight);
     ctx.strokeRect(x, place - cellHeight, cellWidth * keys, cellHeight);
   }
 }

@@ -40,11 +40,11 @@ function scaleOf({ isNumbers, colours }) {
   );
 }
 
-/** The colour of a head by its name, layer.head, or by its number where there are no layers. */
-function colourOfHead({ headCount, headLabels, isNumbers, colours }, head) {
+/** The name of a head's colour, by the head's name, layer.head, or by its number where there are no layers. */
+export function colourNameOf({ headCount, headLabels, isNumbers }, head) {
   if (isNumbers || (headCount === 1 && !headLabels) || headCount > HEADS.length) return "";
   const [, layer, place] = headLabels?.[head].match(/(\d+)\.(\d+)$/) ?? [];
-  return colours[HEADS[layer ? HEADS_A_LAYER * layer + Number(place) : head]] ?? "";
+  return HEADS[layer ? HEADS_A_LAYER * layer + Number(place) : head] ?? "";
 }
 
 /** A canvas with one pixel for each cell; the picture shows it enlarged. */
@@ -222,7 +222,7 @@ function paintTitles(ctx, drawing) {
     const full = `${sayTitle(drawing, head)}  ${after}`.trimEnd();
     const isTooLong = shortLabels && ctx.measureText(full).width > room;
     const title = fit(ctx, isTooLong ? `${shortLabels[head]}  ${after}` : full, room);
-    const colour = colourOfHead(drawing, head);
+    const colour = colours[colourNameOf(drawing, head)];
     if (colour) {
       ctx.fillStyle = colour;
       ctx.fillRect(x, y - 0.22 * em, drawing.cellWidth * drawing.keys, 0.22 * em);

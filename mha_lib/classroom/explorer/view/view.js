@@ -319,7 +319,7 @@ class ExplorerView {
     if (pointed && drawing.overview) this.say(sayOverviewHead(drawing, pointed.head), sayWay(drawing));
     else if (pointed) this.say(sayCell(drawing, pointed));
     else if (this.arcs.query >= 0) this.say(this.arcs.say());
-    else this.say(`${this.note} ${sayPicture(drawing)}`.trim(), sayWay(drawing));
+    else this.say(`${this.note} ${sayPicture(drawing)}`.trim(), this.map.hidden ? "" : sayWay(drawing));
   }
 
   say(sentence, way = "") {
