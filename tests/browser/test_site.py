@@ -1,4 +1,4 @@
-"""The addresses of the site below a path, as on GitHub Pages: languages."""
+"""The addresses of the site below a path, as on GitHub Pages: languages; and its search, from a file."""
 
 import functools
 import re
@@ -69,3 +69,34 @@ def test_without_its_script_the_root_is_a_page_for_a_phone(page: Page, folder: P
     expect(page.locator("html")).to_have_js_property("scrollWidth", 390)
     expect(page.locator("body")).to_have_css("background-color", "rgb(21, 23, 27)")
     expect_accessible(page)
+
+
+@pytest.mark.parametrize(
+    ("language", "asked", "found", "title", "marked"),
+    [
+        ("en", "ＭＡＳＫ  padd", 3, "Why a mask?", ["mask", "mask", "padd"]),
+        ("zh-Hant", "遮罩 注意", 3, "為什麼要遮罩？", ["遮罩", "遮罩", "注意"]),
+        ("en", "ask", 0, "", []),
+        ("en", "answer", 0, "", []),  # it stands in a solution alone
+    ],
+)
+def test_a_search_from_the_front_page_finds_steps_by_all_its_words(
+    browser, folder, language, asked, found, title, marked
+):
+    with new_page(browser, viewport={"width": 390, "height": 844}, color_scheme="dark") as page:
+        page.goto(f"{folder.as_uri()}/{language}/index.html")
+        page.get_by_role("searchbox").fill(asked)
+        page.get_by_role("searchbox").press("Enter")
+        places = page.locator(".found > li")
+        expect(places).to_have_count(found)
+        said = words_in(language)["search"]
+        expect(page.get_by_role("status")).to_have_text(
+            said["found"].format(count=found) if found else said["none"]
+        )
+        expect(page.locator("html")).to_have_js_property("scrollWidth", 390)
+        expect_accessible(page)
+        if found:
+            expect(places.first.locator("mark")).to_have_text(marked)
+            places.first.get_by_role("link", name=title).click()
+            expect(page).to_have_url(re.compile(r"/01_single\.html#1\.1\.1$"))
+            expect(page.locator("[id='1.1.1']")).to_be_in_viewport()

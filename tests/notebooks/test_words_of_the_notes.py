@@ -7,7 +7,9 @@ from mha_lib.classroom.lesson.language import source_folder
 from mha_lib.classroom.lesson.made import said_in
 from mha_lib.classroom.lesson.prepare import phrases_of
 from mha_lib.classroom.lesson.reading import read_lesson
-from mha_lib.classroom.lesson.slides import source
+from mha_lib.classroom.lesson.slides import addresses_of, source
+from mha_lib.classroom.pages.handout.notebook import STUDENT, cells_for
+from mha_lib.classroom.pages.site.search import steps_in
 from tests.lessons import ROOT, lessons_in
 
 DEFINED = {  # in English and Chinese: each is the bold term of a sentence, and so in the glossary
@@ -67,3 +69,15 @@ def test_the_other_words_of_the_notes_stand_on_slides(language, made_lessons):
     cells = [cell for lesson in lessons for slide in lesson.slides for cell in slide.cells]
     said = "\n".join(source(cell) for cell in cells if cell["cell_type"] == "markdown").lower()
     assert [word for word in words_in(language, SAID) if word.lower() not in said] == []
+
+
+@pytest.mark.parametrize("language", ["en", "zh", "zh-Hant"])
+def test_the_words_of_the_notes_are_found_by_the_sites_search(language, made_lessons):
+    defined, said = "", ""
+    for lesson in map(read_lesson, lessons_in([language])):
+        cells = cells_for(STUDENT, lesson.notebook)
+        for step in steps_in(cells, addresses_of(lesson.slides, lesson.identity)):
+            defined += "\n".join([*step.terms, ""])
+            said += "\n".join([step.title, *step.lines, ""]).lower()
+    assert [word for word in words_in(language, DEFINED) if word not in defined] == []
+    assert [word for word in words_in(language, DEFINED | SAID) if word.lower() not in said] == []

@@ -162,13 +162,16 @@ class HandoutPage:
         return Opening(widget, Markup(opening), address)
 
     def cells(self) -> str:
-        cells = [cell for cell in cells_for(self.audience, self.notebook) if is_on_the_page(cell)]
         sections: list[list[NotebookNode]] = [[]]
-        for cell in without_open_exercises(cells, answered_here=self.small):
+        for cell in self.shown_cells():
             if slide_type(cell) in STARTS and sections[-1]:
                 sections.append([])
             sections[-1].append(cell)
         return "".join(map(self.section, filter(None, sections)))
+
+    def shown_cells(self) -> list[NotebookNode]:
+        cells = [cell for cell in cells_for(self.audience, self.notebook) if is_on_the_page(cell)]
+        return without_open_exercises(cells, answered_here=self.small)
 
     def section(self, cells: list[NotebookNode]) -> str:
         """The cells of a slide."""

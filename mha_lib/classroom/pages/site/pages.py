@@ -1,5 +1,6 @@
-"""The pages of the site: the root, a front page for each language, and lessons and documents with a bar."""
+"""The pages of the site: the root, a front page and a search page for each language, and lessons and documents with a bar."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,11 @@ from mha_lib.classroom.pages.site.documents import Document
 from offline_notebook import WIDGETS_SCRIPT
 
 FRONT = "index.html"
+SEARCH = "search.html"
+ASK = "pages/site/ask.js"
 BAR = "pages/site/bar.css"
-FRONT_STYLES = [*STYLES, "pages/handout/index.css", BAR, "pages/site/front.css"]
-ROOT_POLICY = {"script-src": "'unsafe-inline'", **page.OWN_STYLES, "img-src": "data:"}
+FRONT_STYLES = [*STYLES, "pages/handout/index.css", BAR, "pages/site/front.css", "pages/site/search.css"]
+OWN_SCRIPTS = {"script-src": "'unsafe-inline'", **page.OWN_STYLES, "img-src": "data:"}
 
 
 @dataclass
@@ -52,12 +55,12 @@ class SiteInLanguage:
     def nearest(self, address: str) -> str:
         """The page at this address where this language has one, or else its front page."""
         pages = {row.address for row in self.rows} | {document.address for document in self.documents}
-        return address if address in pages else FRONT
+        return address if address in pages | {SEARCH} else FRONT
 
 
 def root_page(sites: list[SiteInLanguage]) -> str:
     """The page at the site's own address: it leads to the language of the reader's browser."""
-    return render("root", sites[0], sites, policy=ROOT_POLICY, scripts=["pages/site/root.js"])
+    return render("root", sites[0], sites, policy=OWN_SCRIPTS, scripts=["pages/site/root.js"])
 
 
 def front_page(site: SiteInLanguage, sites: list[SiteInLanguage]) -> str:
@@ -68,7 +71,7 @@ def front_page(site: SiteInLanguage, sites: list[SiteInLanguage]) -> str:
         site,
         sites,
         policy=POLICY,
-        scripts=[str(WIDGETS_SCRIPT)],
+        scripts=[str(WIDGETS_SCRIPT), ASK],
         spoken={"failed": site.words["handout"]["failed"]},
         opening=opening,
         widgets=opening and opening[0].page.outputs.widgets.data(opening[1].widget),
@@ -76,13 +79,31 @@ def front_page(site: SiteInLanguage, sites: list[SiteInLanguage]) -> str:
     )
 
 
-def render(template: str, site: SiteInLanguage, sites: list[SiteInLanguage], **content: Any) -> str:
+def search_page(
+    site: SiteInLanguage, sites: list[SiteInLanguage], entries: Iterable[Mapping[str, Any]]
+) -> str:
+    return render(
+        "search",
+        site,
+        sites,
+        title=site.words["search"]["title"],
+        policy=OWN_SCRIPTS,
+        scripts=[ASK, "pages/site/search.js"],
+        spoken={name: site.words["search"][name] for name in ("found", "none")},
+        entries=list(entries),
+        address=SEARCH,
+    )
+
+
+def render(
+    template: str, site: SiteInLanguage, sites: list[SiteInLanguage], title: str = "", **content: Any
+) -> str:
     """A page about the whole site, in the language of ``site``."""
     words = site.words["site"]
     return page.render(
         f"pages/site/{template}.html",
         language=site.language,
-        title=words["title"],
+        title=title or words["title"],
         description=words["lead"],
         icon=True,
         styles=FRONT_STYLES,

@@ -12,7 +12,16 @@ from mha_lib.classroom.pages.handout.handouts import address_of_run, page_of, ru
 from mha_lib.classroom.pages.site.documents import read_documents
 from mha_lib.classroom.pages.site.glossary import add_glossaries
 from mha_lib.classroom.pages.site.notebook import students_notebook
-from mha_lib.classroom.pages.site.pages import LessonRow, SiteInLanguage, framed, front_page, root_page
+from mha_lib.classroom.pages.site.pages import (
+    SEARCH,
+    LessonRow,
+    SiteInLanguage,
+    framed,
+    front_page,
+    root_page,
+    search_page,
+)
+from mha_lib.classroom.pages.site.search import entries_of
 from mha_lib.classroom.pages.slides.pdf_decks import address_of_slides, print_decks, require_playwright
 from mha_lib.classroom.pages.sources import is_current
 
@@ -89,6 +98,7 @@ def lay_out(root: Path, folder: Path, sites: list[SiteInLanguage]) -> None:
     for site in sites:
         place = beside / site.language
         write_whole(place / "index.html", front_page(site, sites))
+        write_whole(place / SEARCH, search_page(site, sites, entries_of(site)))
         for row in site.rows:
             write_whole(place / row.address, framed("pages/site/lesson.html", row, site, sites))
             write_whole(place / row.lesson.name, students_notebook(row.lesson, site.solutions))

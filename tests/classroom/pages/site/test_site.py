@@ -62,6 +62,7 @@ def test_what_was_made_from_the_sources_as_they_are_is_taken_as_it_is(kept):
         lessons = {f"{stem}.{kind}" for stem in ("01_single", "03_multi") for kind in kinds}
         assert names == {
             "index.html",
+            "search.html",
             "glossary.html",
             *lessons,
         }
@@ -145,7 +146,7 @@ def test_without_a_browser_the_site_has_no_slides_and_says_so_in_one_line(course
     assert "Slides" not in (root / "build" / "site" / "en" / "index.html").read_text(encoding="utf-8")
 
 
-PAGES_OF_MULTI = ("index", "glossary", "03_multi")
+PAGES_OF_MULTI = ("index", "search", "glossary", "03_multi")
 
 
 def test_the_command_takes_some_lessons_and_some_languages(course, monkeypatch):
