@@ -1,4 +1,4 @@
-"""The pages of the site: the root, a front page and a search page for each language, and lessons and documents with a bar."""
+"""The pages of the site: the root, a front page and a search page for each language, lessons, documents."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
