@@ -14,7 +14,7 @@ from mha_lib.classroom.heads import logit_shares, who_said
 from mha_lib.classroom.heads.who_said import WhoSaid
 from tests.browser.explorers import handout_page
 from tests.browser.in_page import rounded
-from tests.browser.waiting import becomes, texts_of
+from tests.browser.waiting import becomes, measure, texts_of
 
 VOCABULARY = ["once", "the", "fox", "met", "pu", "za", "su", "ki", "<i>", ".", "don't", "a", "now"]
 MOST, D = 14, 12
@@ -71,7 +71,7 @@ def test_what_stands_below_stays_where_it_is_while_the_page_writes(width, page, 
     page.add_init_script(f"({HEIGHTS})()")
     page.goto(handout_page(made, tmp_path / "handout.html"))
     expect_written(page)
-    assert len(page.evaluate("() => heights")) == 1
+    assert measure(page, "() => heights.length") == 1
 
 
 @torch.no_grad()

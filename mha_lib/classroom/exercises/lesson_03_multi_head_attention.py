@@ -162,7 +162,7 @@ EXERCISES: tuple[Judged, ...] = (
     Small(
         "repeat_valid_lens",
         [4, 4, 2, 2, 3, 3],
-        {"lengths_repeated": [4, 2, 3, 4, 2, 3], "multiplied": [8, 4, 6]},
+        {"repeated_in_turn": [4, 2, 3, 4, 2, 3], "multiplied": [8, 4, 6]},
         hint="shape-trace-why",
     ),
     Exercise(

@@ -1,4 +1,4 @@
-"""The pages of the site: the root, a front page and a search page for each language, lessons, documents."""
+"""The pages of the site: the root, and by language front and search page, lessons, documents with a bar."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
