@@ -49,8 +49,9 @@ SLIDES = [  # the cells of each slide
     [new_markdown_cell("## Typed\n\n*Guess the sum.*"), code("3 + 5", "value")],
     [new_markdown_cell("## Your turn"), code("answer = ...", "nothing")],
     [new_markdown_cell(QUESTION), code(EXPLORES, "explorer")],
+    [new_markdown_cell("## Your turn again"), code("other = ...", "nothing")],
 ]
-PICTURE, CHOSEN, TYPED, TURN, EXPLORER = 3, *range(6, 10)
+PICTURE, CHOSEN, TYPED, TURN, EXPLORER, AGAIN = 3, *range(6, 11)
 CELLS = [cell for cells in SLIDES for cell in cells]
 for cell in CELLS:
     starts = cell.cell_type == "markdown"
@@ -59,7 +60,12 @@ for slide in (CHOSEN, TYPED):
     asks, answers = SLIDES[slide]
     asks.metadata["tags"], answers.metadata["slideshow"] = ["guess"], {"slide_type": "fragment"}
 SLIDES[CHOSEN][0].metadata["choices"] = ["yes", "no"]
-SLIDES[TURN][1].metadata["tags"] += ["exercise"]
+for slide in (TURN, AGAIN):
+    SLIDES[slide][1].metadata["tags"] += ["exercise"]
+IS_DRAWN = """(canvas) => {
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    return data.some(Boolean);
+}"""
 # The letters of each piece of code on the slide, and the top of each of its lines.
 CODE_CELLS = ".present > .present .jp-CodeCell:not(.reveal-skip)"
 CODE = f"""() => [...document.querySelectorAll("{CODE_CELLS} .cm-content")]
@@ -142,6 +148,13 @@ def test_the_last_picture_stands_beside_an_exercise(deck: Page) -> None:
     expect(picture).to_have_attribute("src", seen or "no picture")
     assert box_of(picture)["width"] > 400
     assert box_of(code)["x"] + box_of(code)["width"] < box_of(picture)["x"]
+
+
+def test_the_last_picture_may_be_that_of_an_explorer(deck: Page) -> None:
+    go_to(deck, f"slide-{EXPLORER}-0")
+    expect(current(deck).locator(".mha-explorer canvas")).to_be_visible()
+    go_to(deck, f"slide-{AGAIN}-0")
+    until(current(deck).locator(".deck-earlier canvas"), IS_DRAWN)
 
 
 def test_the_code_of_a_picture_folds_behind_it_and_lies_over_the_slide_by_a_key(deck):

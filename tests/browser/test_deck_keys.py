@@ -7,10 +7,11 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Page, expect
 
 from mha_lib.classroom import look
+from tests.browser.conftest import JupyterServer
 from tests.browser.decks import expect_light
 from tests.browser.lecture import foot_says, turn
-from tests.browser.new_lesson import cell, current, press, status_of
-from tests.browser.waiting import act, count_of
+from tests.browser.new_lesson import cell, current, lay_lesson, open_deck, press, status_of
+from tests.browser.waiting import act, count_of, measure
 from tests.colours import channels_of
 
 NOTHING = [
@@ -21,9 +22,22 @@ NOTHING = [
     ("e", "No cell on this slide has failed."),
 ]
 TYPE = """(node, [key, code]) => {
-    const keyCode = { KeyX: 88, KeyD: 68, Comma: 188 }[code];
+    const keyCode = { KeyB: 66, KeyT: 84, KeyX: 88, KeyD: 68, Comma: 188 }[code];
     node.dispatchEvent(new KeyboardEvent("keydown", { key, code, keyCode, bubbles: true, cancelable: true }));
 }"""
+# Keys at each frame until the deck is ready: B would add a cell, and T open a window.
+PRESS_EARLY = f"""
+    window.opened = 0;
+    window.open = () => {{ window.opened += 1; }};
+    const type = {TYPE};
+    const press = () => {{
+        if (document.body?.dataset.deck === "ready") return;
+        const notebook = document.querySelector(".jp-Notebook");
+        for (const letter of notebook ? "bt" : "") type(notebook, [letter, `Key${{letter.toUpperCase()}}`]);
+        requestAnimationFrame(press);
+    }};
+    press();
+"""
 CELLS = [
     cell("slide", new_markdown_cell, "# Widgets in a deck", "title"),
     cell("skip", new_code_cell, "prepared = 'set up'", "prepare", ("setup",)),
@@ -74,6 +88,13 @@ def test_a_key_of_another_script_counts_by_its_place_and_changes_no_cell(deck: P
     if typed[1] == "KeyX":
         expect(status_of(deck)).to_have_text("No code is folded on this slide.")
     expect(deck.locator(".jp-CodeCell")).to_have_count(5)
+
+
+def test_keys_that_come_before_the_deck_is_ready_do_nothing(page: Page, jupyter: JupyterServer) -> None:
+    page.add_init_script(PRESS_EARLY)
+    open_deck(page, lay_lesson(jupyter, "early.ipynb", CELLS))
+    expect(page.locator(".jp-Cell")).to_have_count(len(CELLS))
+    assert measure(page, "window.opened") == 0
 
 
 @pytest.mark.parametrize(("key", "said"), NOTHING)

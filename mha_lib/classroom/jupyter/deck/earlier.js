@@ -3,8 +3,7 @@
 import { hasRole } from "../shared/grammar.js";
 import { isCore, sections } from "./stage.js";
 
-const PICTURE =
-  ".jp-OutputArea-output img, .mha-explorer .stage > canvas, .jp-MarkdownOutput img[src*='.svg']";
+const PICTURE = ".jp-OutputArea-output img, .mha-explorer .map > canvas, .jp-MarkdownOutput img[src*='.svg']";
 const COMES = ".jp-CodeCell:is([data-shows~=picture], [data-shows~=explorer])";
 const LEAST = 0.25; // of the height of a slide: a lower picture is not worth its place
 
@@ -28,7 +27,7 @@ export function putBeside(section) {
   const before = sections().slice(0, sections().indexOf(section));
   const source =
     document.getElementById(beside) ?? before.findLast((one) => isCore(one) && showsPicture(one));
-  const picture = [...(source?.querySelectorAll(PICTURE) ?? [])].at(-1);
+  const picture = [...(source?.querySelectorAll(PICTURE) ?? [])].findLast(({ width }) => width);
   section.querySelector(".deck-earlier")?.remove();
   if (!picture) return;
   const copy = picture.cloneNode();

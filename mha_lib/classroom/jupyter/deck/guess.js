@@ -57,7 +57,6 @@ function placeForGuess(choices, notebook, words) {
 
 function fieldFor(notebook, words) {
   const field = make("input", { placeholder: words.class_says, ariaLabel: words.class_says });
-  field.dataset.lmSuppressShortcuts = "true"; // its keys are no shortcuts of JupyterLab
   field.oninput = () => field.setAttribute("value", field.value); // so that copies of the slide have it, too
   field.onkeydown = ({ key, isComposing }) => {
     if (["Enter", "Escape"].includes(key) && !isComposing) notebook.node.focus(); // Enter ends a Chinese word, too
