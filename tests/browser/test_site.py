@@ -99,4 +99,4 @@ def test_a_search_from_the_front_page_finds_steps_by_all_its_words(
             expect(places.first.locator("mark")).to_have_text(marked)
             places.first.get_by_role("link", name=title).click()
             expect(page).to_have_url(re.compile(r"/01_single\.html#1\.1\.1$"))
-            expect(page.locator("[id='1.1.1']")).to_be_visible()
+            expect(page.locator("[id='1.1.1']")).to_be_in_viewport()
