@@ -113,7 +113,8 @@ function measure(cell) {
   const lines = [...(editor?.querySelectorAll(".cm-line") ?? [])].map((line) => line.textContent);
   const code = lines.map((line) => ({ ems: emsOf(line), isBlank: !line.trim() }));
   const isFolded = !editor || "folded" in cell.dataset;
-  const hasRun = /\d/.test(cell.querySelector(".jp-InputPrompt").textContent);
+  const prompt = cell.querySelector(".jp-InputPrompt"); // none in a cell that JupyterLab has not drawn yet
+  const hasRun = /\d/.test(prompt?.textContent);
   return { code, isFolded, ...(measureOutput(cell) ?? guessOutput(cell, hasRun)) };
 }
 
