@@ -49,6 +49,14 @@ def draw_loss_of_masks(draw: Draw) -> Arguments:
     return loss_of, heads
 
 
+def draw_two_runs(draw: Draw) -> Arguments:
+    """Outputs of heads in two runs, (B, N, H, d), a head from 1 on, and W_o (H*d, H*d)."""
+    heads, width = draw.sizes(3, 4)
+    outputs, donated = draw.tensors(*[(2, 5, heads, width)] * 2)
+    (W_o,) = draw.tensors((heads * width,) * 2)
+    return outputs, donated, draw.number(1, heads - 1), W_o  # head 0 would hide a forgotten index
+
+
 def alignment_score(
     weights: Tensor,
     places: Places,
@@ -92,6 +100,33 @@ def is_like_fourteen_million_seven(number: int) -> bool:
     return 10 <= millions < 20 and 0 < rest < 100
 
 
+def one_head(outputs: Tensor, donated: Tensor, head: int) -> Tensor:
+    mixed = outputs.clone()
+    mixed[:, :, head] = donated[:, :, head]
+    return mixed
+
+
+def one_token(outputs: Tensor, donated: Tensor, place: int) -> Tensor:
+    """The slip: the axis of tokens."""
+    mixed = outputs.clone()
+    mixed[:, place] = donated[:, place]
+    return mixed
+
+
+def patched_head(
+    outputs: Tensor,
+    donated: Tensor,
+    head: int,
+    W_o: Tensor,
+    *,
+    swapped: Callable[[Tensor, Tensor, int], Tensor] = one_head,
+    merged: Step = lambda outputs: outputs.flatten(2),
+    project: Step = torch.matmul,
+) -> Tensor:
+    """What the attention adds with one head of another run, (B, N, D); each keyword replaces one step."""
+    return project(merged(swapped(outputs, donated, head)), W_o)
+
+
 class BreakTheModel(Judged):
     """The student finds a number that a trained translator gets wrong: there are many right answers.
 
@@ -130,31 +165,23 @@ EXERCISES: tuple[Judged, ...] = (
         hint="teacher-forcing-why",
     ),
     Small(
-        "aligned_share",
-        (0.8 + 0.5) / 2,
-        {
-            "no_word_is_thousand": (0.8 + 0.6 + 0.5) / 3,
-            "no_word_counted": (0.8 + 0.5) / 3,
-            "summed": 0.8 + 0.5,
-        },
-        hint="measure",
-    ),
-    Small(
         "swapped_number",
         34_272,
         {"other_way_round": 98_156, "all_swapped": 38_152, "nothing_swapped": 94_276},
         hint="patch-why",
     ),
-    Small(
-        "share_left",
-        0.7 + 2.5 + 0.6 + 4.3,
-        {"whole": 0.7 + 2.5 + 4.3 + 0.6 + 4.3, "network_left_out": 0.7 + 2.5 + 0.6},
-        hint="shares-why",
-    ),
-    Small(
-        "pruned_parameters",
-        4 * 64 * 48,
-        {"removed_counted": 4 * 64 * 16, "nothing_saved": 4 * 64 * 64, "W_o_whole": 3 * 64 * 48 + 64 * 64},
+    Exercise("patched_head", patched_head, draw_two_runs, hint="patch-a-head").recognising(
+        other_way_round={"swapped": lambda outputs, donated, head: one_head(donated, outputs, head)},
+        all_heads={"swapped": lambda outputs, donated, head: donated},
+        nothing_swapped={"swapped": lambda outputs, donated, head: outputs},
+        token_swapped={"swapped": one_token},
+        added={"swapped": lambda outputs, donated, head: one_head(outputs, outputs + donated, head)},
+        others_missing={
+            "swapped": lambda outputs, donated, head: one_head(torch.zeros_like(outputs), donated, head)
+        },
+        numbers_mixed={"merged": lambda outputs: outputs.transpose(2, 3).flatten(2)},
+        W_o_missing={"project": lambda mixed, W_o: mixed},
+        W_o_transposed={"project": lambda mixed, W_o: mixed @ W_o.mT},
     ),
     Small(
         "rare_in_exam",

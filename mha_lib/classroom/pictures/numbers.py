@@ -216,17 +216,35 @@ def show_lines(
     return figure
 
 
-def show_dots(panels: Mapping[str, Mapping[str, Any]], *, this: Mapping[str, float] | None = None) -> Figure:
+def show_dots(
+    panels: Mapping[str, Mapping[str, Any]],
+    *,
+    this: Mapping[str, float] | None = None,
+    pair: Sequence[str] = (),
+    xlabel: str = "",
+) -> Figure:
     """For each of the ``panels``, {title: {name: numbers}}, a row for each name with a dot for each number.
 
-    The title says what the numbers are. ``this`` is {name: number}: a diamond in the accent, such as our own
-    model's number beside those of many seeds.
+    The title, or ``xlabel``, says what the numbers are. ``this`` is {name: number}: a diamond in the accent,
+    such as our own model's number beside those of many seeds. With ``pair``, the names of two numbers, each
+    row has these two, a dot and a ring, and all panels have one scale.
     """
     ours = this or {}
+    if pair and (ours or len(pair) != 2):
+        raise ValueError(
+            f"pair must name two numbers, and stand without this, got {pair!r} and this={this!r}"
+        )
     figure, grid = _figure([1] * len(_filled(panels)), HEIGHT)
     for axes, (title, rows) in zip(grid, panels.items(), strict=True):
         for place, (name, given) in enumerate(_filled(rows).items()):
             numbers = _numbers(name, given, 1, NUMBERS)
+            if pair:
+                if len(numbers) != 2:
+                    raise ValueError(f"{name!r} must hold two numbers, {[*pair]}, got {len(numbers)}")
+                axes.plot(numbers, [place] * 2, color=NUMBER, linewidth=1)
+                axes.plot(numbers[:1], [place], "o", color=NUMBER, markersize=8)
+                axes.plot(numbers[1:], [place], "o", color=INK, markerfacecolor="none", markersize=15)
+                continue
             axes.plot(numbers, [place] * len(numbers), "o", color=NUMBER, alpha=0.5, markersize=8)
             if name in ours:
                 axes.plot(ours[name], place, "D", color=THIS, markersize=8)
@@ -240,6 +258,15 @@ def show_dots(panels: Mapping[str, Mapping[str, Any]], *, this: Mapping[str, flo
         axes.tick_params(axis="y", length=0)
         axes.spines[["left", "right", "top"]].set_visible(False)
         axes.set_title(title, fontsize=LETTERS + 1)
+        name_axis(axes.xaxis, xlabel)
+    if pair:
+        ends = [end for axes in grid for end in axes.dataLim.intervalx]  # one scale, so that panels compare
+        room = 0.1 * (max(ends) - min(ends))  # for the rings at its ends
+        for axes in grid:
+            axes.set_xlim(min(ends) - room, max(ends) + room)
+        _, dot, ring, *_ = grid[-1].lines
+        key = {"frameon": False, "fontsize": LETTERS, "loc": "upper left", "bbox_to_anchor": (1, 1)}
+        grid[-1].legend([dot, ring], list(pair), **key)
     if missing := {*ours} - {name for rows in panels.values() for name in rows}:
         raise ValueError(f"this must be numbers by names of the panels, got {sorted(missing)}")
     return figure

@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 import torch
 
-from mha_lib import MultiHeadAttention, prune_heads
 from mha_lib.classroom.translator import make_translator, translation
 from tests.classroom.exercises.answers import Answers
 
@@ -14,13 +13,33 @@ def misses_a_key(w, places):
 
 
 target_labels = Answers(right=[[7, 9, 2, -100]])
-aligned_share = Answers(right=[0.65])
 swapped_number = Answers(right=[34_272])
-share_left = Answers(right=[8.1])
-pruned_parameters = Answers(
-    right=[sum(p.numel() for p in prune_heads(MultiHeadAttention(64, 4), [0, 2, 3]).parameters())]
-)
 rare_in_exam = Answers(right=[0.00495])
+
+patched_head = Answers(
+    """
+def answer(outputs, donated, head, W_o):
+    mixed = outputs.clone()
+    mixed[:, :, head] = donated[:, :, head]
+    return mixed.flatten(2) @ W_o
+""",
+    right=[
+        {"mixed.flatten(2) @ W_o": "sum(mixed[:, :, h] @ w for h, w in enumerate(W_o.split(mixed.shape[3])))"}
+    ],
+    wrong=[
+        ("other_way_round", {"= outputs.clone()": "= donated.clone()", "= donated[": "= outputs["}),
+        ("all_heads", {"= outputs.clone()": "= donated.clone()"}),
+        ("nothing_swapped", {"= donated[": "= outputs["}),
+        ("token_swapped", {"[:, :, head]": "[:, head]"}),
+        ("added", {"] = donated": "] += donated"}),
+        ("others_missing", {"outputs.clone()": "torch.zeros_like(outputs)"}),
+        ("numbers_mixed", {"mixed.flatten": "mixed.mT.flatten"}),
+        ("W_o_missing", {" @ W_o": ""}),
+        ("W_o_transposed", {"@ W_o": "@ W_o.T"}),
+        ("overwritten", {".clone()": ""}),
+    ],
+    together=[("added", "W_o_transposed")],
+)
 
 alignment_score = Answers(
     """

@@ -20,7 +20,6 @@ from tests.classroom.pages.handout.cells import text
 from tests.lessons import ENGLISH, TRANSLATED, name_of
 
 LONGEST = 110  # words
-NO_SLIDE = {"pruned_parameters"}  # it counts what lesson 3 has counted: no slide of its own lesson helps
 SAID = "## Norms\n\nRMSNorm gives the **mean square** 1. *Guess: what is left?*\n\n![a](b.svg)"
 SMALL = Small("rms_norm", 1.2, hint="norms", lesson="04_layers")
 
@@ -32,7 +31,7 @@ def test_each_exercise_has_a_hint_from_an_earlier_slide(lesson):
     place = {cell["id"]: number for number, its in enumerate(steps.values()) for cell in its}
     checks = {cell["metadata"].get("checks"): place[cell["id"]] for cell in read.cells if cell["id"] in place}
     for exercise in find_exercises():
-        if exercise.lesson == lesson.stem and exercise.name not in NO_SLIDE:
+        if exercise.lesson == lesson.stem:
             hint = hint_in(read.notebook, exercise)
             assert hint, f"{exercise.name}: {exercise.hint!r} is no cell"
             assert place[exercise.hint] < checks[exercise.name], exercise.name

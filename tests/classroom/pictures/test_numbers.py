@@ -141,6 +141,23 @@ def test_dots_have_a_row_for_each_name_and_our_own_number_is_a_diamond():
         show_dots({"right": {"one": [1]}}, this={"three": 1})
 
 
+def test_a_pair_is_a_dot_and_a_ring_on_one_scale_for_all_panels():
+    panels = {"encoder": {"head 0": [0.5, 0.5]}, "decoder": {"head 0": [0.1, 0.9]}}
+    figure = show_dots(panels, pair=("by zero", "by mean"), xlabel="right")
+    for axes, rows in zip(figure.axes, panels.values(), strict=True):
+        (number, other), *_ = rows.values()
+        _, dot, ring, *_ = axes.lines
+        assert [np.asarray(mark.get_xydata()).tolist() for mark in (dot, ring)] == [
+            [[number, 0]],
+            [[other, 0]],
+        ]
+        assert (dot.get_markerfacecolor(), ring.get_markerfacecolor()) == (NUMBER, "none")
+        assert axes.get_xlim() == pytest.approx((-0.09, 0.99))
+        assert names(axes.xaxis)[1] == "right"
+        assert texts(axes) == []
+    assert [text.get_text() for text in figure.axes[1].get_legend().get_texts()] == ["by zero", "by mean"]
+
+
 def test_many_cells_are_one_image_from_zero_to_the_largest_number():
     given = {"scores": [[1.0, -2.0], [0.5, 4.0]]}
     (axes,) = show_cells(given, digits=None, ylabel="queries", xlabel="keys").axes
@@ -174,6 +191,8 @@ def test_a_zero_has_no_sign(number, digits, text):
         (lambda: show_cells({"w": [[1.0]]}, mask=[[1]]), "mask of 'w' must be boolean"),
         (lambda: show_cells({"w": [[1.0]]}, ["a"], ["b"], this=("c", 0)), r"this must name one of \['a'\]"),
         (lambda: show_cells({"w": [[1.0]]}, ["a"], ["b"], this=(1, 0)), r"this=\(1, 0\) must be in"),
+        (lambda: show_dots({"w": {"a": [1]}}, pair=("b", "c")), r"'a' must hold two numbers, \['b', 'c'\]"),
+        (lambda: show_dots({"w": {"a": [1, 2]}}, pair=("b", "c"), this={"a": 1}), "stand without this"),
         (lambda: show_lines([1, 2], {"w": [1.0]}, xlabel="d", ylabel="y"), "line 'w' must hold 2 numbers"),
         (lambda: show_lines([1], {"w": [1.0]}, xlabel="d", ylabel=""), "ylabel must name the axis of y"),
     ],
