@@ -53,6 +53,12 @@ def test_each_head_leaves_its_weight_on_a_short_value_where_nothing_can_be_known
         assert all(some > other for some, other in zip(blind + others, knowing + first, strict=True))
 
 
+def test_reading_with_a_window_leaves_the_callers_reader_without_one():
+    reader = LESSON["Reader"]("rotary")
+    LESSON["right_at_the_end"](reader, 40, window=24)
+    assert [layer.window for layer in reader.layers] == [None, None]
+
+
 @pytest.mark.ci
 def test_one_model_of_the_table_comes_out_again():
     """Another machine rounds differently, which after some steps acts like another seed."""

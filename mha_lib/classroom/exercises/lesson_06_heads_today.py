@@ -1,10 +1,10 @@
-"""The exercises of the lesson on the heads of today: small ones, then caches, tiles and a whole block."""
+"""The exercises of the lesson on the heads of today: the cost of caches, then caches, tiles, a block."""
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import chain
-from math import exp
-from operator import itemgetter
+from math import ceil, exp
+from operator import itemgetter, sub, truediv
 from types import SimpleNamespace
 from typing import Any
 
@@ -32,8 +32,47 @@ from mha_lib.classroom.exercises.small import Small
 
 Tiles = Iterable[tuple[Tensor, Tensor]]  # keys (k, d) and values (k, d_v)
 NUM_KEYS = 11  # in all tiles; no other axis of the cases is as long
-TOKEN_BYTES = 2 * 24 * 16 * 64 * 4  # keys and values, layers, heads, width, bytes a number
 NETWORK, PROJECTED = ("W_gate", "W_up"), ("W_q", "W_k", "W_v")
+
+
+def users(
+    gpu: float,
+    parameters: float,
+    tokens: int,
+    layers: int,
+    kv_heads: int,
+    head_dim: int,
+    *,
+    both: int = 2,  # keys and values
+    counted_layers: Callable[[int], int] = lambda layers: layers,
+    number_bytes: int = 2,
+    gigabyte: float = 1e9,
+    left: Callable[[float, float], float] = sub,
+    share: Callable[[float, float], float] = lambda left, cache: int(left // cache),
+) -> float:
+    """How many caches fit beside the parameters; each keyword replaces one step by a mistake."""
+    cache = both * counted_layers(layers) * tokens * kv_heads * head_dim * number_bytes / gigabyte
+    return share(left(gpu, parameters), cache)
+
+
+def draw_users(draw: Draw) -> Arguments:
+    """A GPU, parameters in GB, and sizes with which 4 to 200 users fit, and a part of one more.
+
+    The part is 0.2 to 0.45, or 0.55 to 0.8, so that rounding up and rounding to the nearest differ.
+    """
+    low, high = draw.in_turn((0.2, 0.45), (0.55, 0.8))
+    while True:
+        gpu, parameters = draw.number(80, 640), draw.number(10, 70)
+        tokens, layers, kv_heads = draw.number(2000, 40_000), draw.number(16, 64), draw.number(2, 16)
+        head_dim = (64, 96, 128)[draw.number(0, 2)]
+        call = gpu, parameters, tokens, layers, kv_heads, head_dim
+        if 4 <= (fitting := users(*call, share=truediv)) <= 200 and low <= fitting % 1 <= high:
+            return call
+
+
+def parameters_each(gpu: float, parameters: float, *sizes: int) -> float:
+    """The mistake of keeping the parameters once more for every user."""
+    return users(gpu, 0, *sizes, share=lambda left, cache: int(left // (cache + parameters)))
 
 
 class StepByStep(Exercise):
@@ -237,17 +276,34 @@ def each_tile(queries: Tensor, tiles: Tiles) -> Tensor:
 
 
 EXERCISES: tuple[Judged, ...] = (
-    Small(
-        "cache_of_a_token",
-        TOKEN_BYTES,
-        {"keys_alone": TOKEN_BYTES // 2, "one_layer": TOKEN_BYTES // 24, "numbers_counted": TOKEN_BYTES // 4},
-        hint="cache-size-why",
+    Exercise("users", users, draw_users, hint="cache-size-why").recognising(
+        keys_alone={"both": 1},
+        one_layer={"counted_layers": lambda layers: 1},
+        four_bytes={"number_bytes": 4},
+        gibibytes={"gigabyte": 2.0**30},
+        parameters_forgotten={"left": lambda gpu, parameters: gpu},
+        parameters_for_each_user=parameters_each,
+        rounded={"share": lambda left, cache: round(left / cache)},
+        rounded_up={"share": lambda left, cache: ceil(left / cache)},
+        not_whole={"share": truediv},
+    ),
+    Exercise(
+        "keys_of_heads",
+        lambda num_heads, num_kv_heads: torch.arange(num_heads) // (num_heads // num_kv_heads),
+        lambda draw: draw.in_turn((12, 3), (8, 2), (10, 5), (6, 1), (7, 7)),
+        hint="fewer-keys-why",
+    ).recognising(
+        dealt_out=lambda num_heads, num_kv_heads: torch.arange(num_heads) % num_kv_heads,
+        group_number_for_size=lambda num_heads, num_kv_heads: torch.arange(num_heads) // num_kv_heads,
+        counted_from_1=lambda num_heads, num_kv_heads: (
+            torch.arange(num_heads) // (num_heads // num_kv_heads) + 1
+        ),
     ),
     Small(
-        "keys_of_heads",
-        torch.arange(12) // 4,
-        {"dealt_out": torch.arange(12) % 3, "group_number_for_size": torch.arange(12) // 3},
-        hint="fewer-keys",
+        "reach",
+        5 * 1023,
+        {"itself_counted": 5 * 1024, "one_layer": 1023, "with_itself": 5 * 1023 + 1},
+        hint="reach-why",
     ),
     Small(
         "next_sum",
@@ -256,14 +312,6 @@ EXERCISES: tuple[Judged, ...] = (
         within=6e-3,
         hint="online-why",
     ),
-    Small("same_score", 109, {"stays": 9, "other_direction": 99, "moved_twice": 113}, hint="rotary-why"),
-    Small(
-        "reach",
-        6 * 127,
-        {"itself_counted": 6 * 128, "one_layer": 127, "with_itself": 6 * 127 + 1},
-        hint="reach-why",
-    ),
-    Small("sink_share", 3 / 4, {"without_sink": 1, "of_the_sink": 1 / 4, "nothing": 0}, hint="sink-logit"),
     StepByStep("attend_with_cache", attend_with_cache, draw_steps, hint="row-a-step-why").recognising(
         mask_at_the_start={"diagonal": lambda new, kept: 0},
         new_tokens_see_later_ones=(

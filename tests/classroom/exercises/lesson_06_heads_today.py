@@ -17,12 +17,42 @@ def keeps_no_values(x, W_q, W_k, W_v, cache):
     return (x @ W_q @ cache.keys.mT).softmax(-1) @ cache.values
 
 
-cache_of_a_token = Answers(right=[196_608])
-keys_of_heads = Answers(right=[[0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]])
+users = Answers(
+    """
+def answer(gpu, parameters, tokens, layers, kv_heads, head_dim):
+    cache = 2 * layers * tokens * kv_heads * head_dim * 2 / 1e9
+    return int((gpu - parameters) / cache)
+""",
+    right=[{"int((gpu - parameters) / cache)": "torch.tensor((gpu - parameters) / cache).floor()"}],
+    wrong=[
+        ("keys_alone", {"= 2 *": "="}),
+        ("keys_alone", {"head_dim * 2": "head_dim"}),
+        ("one_layer", {"layers * tokens": "tokens"}),
+        ("four_bytes", {"head_dim * 2": "head_dim * 4"}),
+        ("gibibytes", {"1e9": "1024**3"}),
+        ("parameters_forgotten", {"(gpu - parameters)": "gpu"}),
+        ("parameters_for_each_user", {"(gpu - parameters) / cache": "gpu / (cache + parameters)"}),
+        ("rounded", {"int(": "round("}),
+        ("rounded_up", {"cache)": "cache) + 1"}),
+        ("not_whole", {"int": ""}),
+    ],
+    together=[("keys_alone", "parameters_forgotten"), ("one_layer", "parameters_forgotten")],
+)
+keys_of_heads = Answers(
+    """
+def answer(num_heads, num_kv_heads):
+    size = num_heads // num_kv_heads
+    return [head // size for head in range(num_heads)]
+""",
+    right=[lambda heads, keys: torch.arange(keys).repeat_interleave(heads // keys)],
+    wrong=[
+        ("dealt_out", {"head // size": "head % num_kv_heads"}),
+        ("group_number_for_size", {"num_heads // num_kv_heads": "num_kv_heads"}),
+        ("counted_from_1", {"head // size": "head // size + 1"}),
+    ],
+)
+reach = Answers(right=[5115])
 next_sum = Answers(right=[1.46], wrong=[("grown", 23.217)])
-same_score = Answers(right=[109])
-reach = Answers(right=[762])
-sink_share = Answers(right=[0.75])
 
 FILLED = "scores.masked_fill(~mask, -1e9)"
 attend_with_cache = Answers(
