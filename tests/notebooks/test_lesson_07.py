@@ -1,5 +1,6 @@
 """The tables of lesson 07's language models: what the lesson says of them, and one model measured anew."""
 
+import re
 from statistics import median
 
 import pytest
@@ -133,11 +134,9 @@ def test_the_lesson_says_what_the_table_holds(language):
 def test_the_lesson_repeats_the_heads_of_all_seeds(language):
     table, lesson = TABLES[language], run_cells(lesson_of(language), "imports", "recorded")
     lesson = lesson["by_language"][language]
-    all_right = table["later, note hidden from"]["nothing"]
     for head in HEADS:
         assert lesson["share"][head] == pytest.approx(table["share"][head], abs=6e-3)
-        lost = [right - left for right, left in zip(all_right, table["later without"][head], strict=True)]
-        assert lesson["lost"][head] == pytest.approx(lost, abs=6e-3)
+        assert lesson["right"][head] == pytest.approx(table["later without"][head], abs=6e-3)
 
 
 @each_language
@@ -154,6 +153,21 @@ def test_of_four_heads_the_first_writes_less_than_of_two_and_is_mostly_missed_le
     assert all(four < two for two, four in zip(share[0], share[2], strict=True))
     assert sum(four < two for two, four in zip(lost[0], lost[2], strict=True)) >= 18
     assert max(TABLES[language]["four heads"]["layer 0"]) < 0.01
+
+
+@each_language
+def test_the_three_results_of_the_exercise_on_a_claim_are_those_of_the_table(language):
+    lesson = read_lesson(lesson_of(language))
+    (text,) = (source(cell) for cell in lesson.cells if cell["id"] == "turn-refuting")
+    claimed, with_all, without_1_0, without_both = (
+        int(percent) / 100 for percent in re.findall(r"(\d+) ?%", text)
+    )
+    table = TABLES[language]
+    all_right = table["later, note hidden from"]["nothing"]
+    left = [right - lost for right, lost in zip(all_right, table["layer 1"]["lost"], strict=True)]
+    assert with_all - 6e-3 < min(all_right)
+    assert claimed < without_1_0 < median(table["later without"]["1.0"])
+    assert max(left) < without_both + 1e-3 < claimed
 
 
 @each_language
@@ -183,8 +197,7 @@ def test_each_head_of_layer_1_has_the_larger_share_on_about_half_of_the_seeds(la
 @each_language
 def test_a_silent_head_is_missed_and_its_note_is_read_by_keys(language):
     table = TABLES[language]
-    losses = [1 - left > 0.2 for left in smallest(pairs(table, "later without", "0.0", "0.1"))]
-    assert sum(losses) >= 22
+    assert max(smallest(pairs(table, "later without", "0.0", "0.1"))) < 0.7
     missed_most = [min(row[:2]) == min(row) for row in pairs(table, "later without", *HEADS)]
     assert sum(missed_most) >= 23
     assert all(

@@ -13,7 +13,6 @@ from mha_lib.classroom.exercises.mistakes import Step, nothing_done
 from mha_lib.classroom.exercises.small import Small
 
 Times = Callable[[list[int], int], list[int]]  # of the earlier times of a token, and the place of a query
-SHARES = (0.6, -0.1, 0.0, 0.3, 10.4, 1.3, 0.9)  # table, heads and network of layer 0, then of layer 1
 
 
 def draw_texts(draw: Draw) -> Arguments:
@@ -36,12 +35,21 @@ def draw_parts(draw: Draw) -> Arguments:
     return draw.in_turn(1.0, 1e-3) * (parts + 0.5), 1 + 0.5 * gain, table
 
 
+def causal_weights(draw: Draw, *shape: int) -> Tensor:
+    scores = 2 * torch.randn(shape, generator=draw)
+    return scores.masked_fill(torch.ones(shape[-2:]).triu(1) > 0, -torch.inf).softmax(-1)
+
+
+def draw_weights(draw: Draw) -> Arguments:
+    """Causal weights (B, N, N) of a head; there are fewer texts than tokens."""
+    length = draw.number(5, 8)
+    return (causal_weights(draw, draw.number(3, 4), length, length),)
+
+
 def draw_repeats(draw: Draw) -> Arguments:
     """Causal weights (N, N) and tokens (N,), some of which come three times."""
     length = draw.number(9, 12)
-    scores = 2 * torch.randn(length, length, generator=draw)
-    weights = scores.masked_fill(torch.ones(length, length).triu(1) > 0, -torch.inf).softmax(-1)
-    return weights, torch.randint(4, (length,), generator=draw)
+    return causal_weights(draw, length, length), torch.randint(4, (length,), generator=draw)
 
 
 def draw_outputs(draw: Draw) -> Arguments:
@@ -114,6 +122,16 @@ def shares_of_parts(
     return read_out(amplify(parts / divisor(parts), gain), table)
 
 
+def weight_before(
+    weights: Tensor,
+    *,
+    back: int = 1,
+    average: Callable[[Tensor, int], Tensor] = lambda found, _: found.mean(),
+) -> Tensor:
+    """A head's mean weight on the token before; each keyword replaces one step by a mistake."""
+    return average(weights.diagonal(-back, 1, 2), weights.shape[-1])
+
+
 def weight_after_last_time(
     weights: Tensor,
     tokens: Tensor,
@@ -165,22 +183,7 @@ EXERCISES: tuple[Judged, ...] = (
         within=0.06,
         hint="temperature-why",
     ),
-    Small(
-        "share_of_heads",
-        (10.4 + 1.3) / sum(SHARES),
-        {"one_head_alone": 10.4 / sum(SHARES), "not_divided": 10.4 + 1.3},
-        within=6e-3,
-        hint="who",
-    ),
-    Small("even_weight", 1 / 8, {"itself_left_out": 1 / 7, "one_too_many": 1 / 9}, within=1e-3, hint="looks"),
-    Small(
-        "in_its_place",
-        3,
-        {"zero": 0, "mean_of_the_others": (1 + 2 + 4) / 3, "summed": 12},
-        within=6e-3,
-        hint="without",
-    ),
-    Small("refuting_result", 2, {"it_is_needed": 1, "as_claimed": 3}, hint="refute"),
+    Small("refuting_result", 2, {"with_all_heads": 1, "both_heads": 3}, hint="refute"),
     Exercise("next_token_loss", next_token_loss, draw_texts, hint="ten-lines").recognising(
         not_shifted=(
             {"aim": lambda each, tokens: (each, tokens)},
@@ -230,6 +233,16 @@ EXERCISES: tuple[Judged, ...] = (
         logits_alone={"read_out": lambda normed, table: normed.sum(0) @ table.mT},
         shared_alike={"read_out": lambda normed, table: normed.mean(0).expand_as(normed) @ table.mT},
         read_out_missing={"read_out": nothing_done},
+    ),
+    Exercise("weight_before", weight_before, draw_weights, hint="looks-why").recognising(
+        itself=({"back": 0}, lambda weights: weights[:, 1:, 1:].diagonal(0, 1, 2).mean()),
+        two_before={"back": 2},
+        whole_rows=lambda weights: weights.diagonal(-1).mean(),
+        first_counted={"average": lambda found, length: found.sum() / (len(found) * length)},
+        summed=({"average": lambda found, _: found.sum()}, {"average": lambda found, _: found.sum(1).mean()}),
+        of_each_text={"average": lambda found, _: found.mean(1)},
+        of_each_query={"average": lambda found, _: found.mean(0)},
+        all_before=lambda weights: weights.tril(-1).sum(-1)[:, 1:].mean(),
     ),
     Exercise("weight_after_last_time", weight_after_last_time, draw_repeats, hint="looks-why").recognising(
         the_last_time_itself={"moved": 0},

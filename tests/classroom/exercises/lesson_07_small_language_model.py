@@ -10,9 +10,6 @@ from tests.classroom.exercises.looking_up import looking_up
 
 first_loss = Answers(right=[4.605], wrong=[("in_bits", 6.644), ("another_value", -4.605)])
 how_much_likelier = Answers(right=[54.6], wrong=[("temperature_ignored", 7.39)])
-share_of_heads = Answers(right=[0.87])
-even_weight = Answers(right=[0.125])
-in_its_place = Answers(right=[3])
 refuting_result = Answers(right=[2])
 
 
@@ -89,6 +86,37 @@ def answer(parts, gain, table):
     together=[("gain_missing", "root_missing")],
 )
 
+
+def by_loops(weights):
+    before = [text[query, query - 1].item() for text in weights for query in range(1, len(text))]
+    return sum(before) / len(before)
+
+
+def without_the_first(weights):
+    return weights[:, 1:, :-1].diagonal(dim1=1, dim2=2).mean()
+
+
+weight_before = Answers(
+    """
+def answer(weights):
+    length = weights.shape[-1]
+    queries = torch.arange(1, length)
+    before = weights[:, queries, queries - 1]
+    return before.mean()
+""",
+    right=[by_loops, without_the_first, {"before.mean()": "before.sum() / (len(weights) * (length - 1))"}],
+    wrong=[
+        ("itself", {"queries - 1": "queries"}),
+        ("two_before", {"arange(1,": "arange(2,", "queries - 1": "queries - 2"}),
+        ("whole_rows", lambda weights: weights[:, 1:].mean()),
+        ("first_counted", {"before.mean()": "before.sum() / weights[..., 0].numel()"}),
+        ("summed", {"before.mean()": "before.sum() / len(weights)"}),
+        ("of_each_text", {"before.mean()": "before.mean(-1)"}),
+        ("only_zeros", {"queries, queries - 1": "queries - 1, queries"}),
+        ("only_zeros", lambda weights: weights.mT.diagonal(-1, 1, 2).mean()),
+    ],
+    together=[("two_before", "of_each_text")],
+)
 
 weight_after_last_time = Answers(
     """
