@@ -34,8 +34,8 @@ STEPS, EVERY = 400, 25  # steps of a training, and between two points of a curve
 
 Measures = dict[str, float]
 
-CELLS = "imports letters layers-code train-code shuffled-code circuit-code composition-code shares-code"
-LESSON = run_cells(source_folder(ROOT, "en") / "04_layers.ipynb", *CELLS.split())
+CELLS = "letters layer-code layers-code train-code shuffled-code circuit-code composition-code shares-code"
+LESSON = run_cells(source_folder(ROOT, "en") / "04_layers.ipynb", "imports", *CELLS.split())
 LESSON["kept_steps"] = lambda steps, *parts: range(steps)
 AttentionLayers: Any = LESSON["AttentionLayers"]
 on_diagonal, qk_map, ov_map = LESSON["on_diagonal"], LESSON["qk_map"], LESSON["ov_map"]

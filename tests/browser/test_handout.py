@@ -118,15 +118,15 @@ def test_a_small_exercise_that_asks_for_a_number_is_answered_in_the_page(page, w
 
 
 def test_after_the_second_miss_the_page_offers_a_hint_in_the_words_of_an_earlier_slide(page, watch, tmp_path):
-    small = code("first = ...\ncheck.rms_norm(first)", slide="slide")
-    small.metadata["checks"] = "rms_norm"
+    small = code("first = ...\ncheck.block_parameters(first)", slide="slide")
+    small.metadata["checks"] = "block_parameters"
     norms = text("## Norms\n\nRMSNorm gives the **mean square** $1$.", "slide", id="norms")
     notebook = new_notebook(cells=[norms, small])
     notebook.metadata["mha"] = {"lesson": "04_layers", "language": "en", "kind": "source"}
     (tmp_path / "hint.html").write_text(page_of(notebook), encoding="utf-8")
     page.goto((tmp_path / "hint.html").as_uri())
     hint, words = page.locator(".hint"), words_in("en")
-    for typed, is_offered in {"3": False, "two": False, "4": True, "1.2": True}.items():
+    for typed, is_offered in {"3": False, "two": False, "4": True, "196608": True}.items():
         page.get_by_label(words["handout"]["your_answer"]).fill(typed)
         page.get_by_role("button", name=words["handout"]["judge"]).click()
         expect(hint).to_be_visible(visible=is_offered)

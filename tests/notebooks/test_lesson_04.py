@@ -34,7 +34,7 @@ SAID = {  # the rows of the table on which a cell rests, and with how many digit
         (TWO_LAYERS, "right without layer 1", 2),
         (TWO_LAYERS, "right by what layer 1 writes alone", 2),
     ],
-    "which-way-shares-why": [
+    "which-way-why": [
         (TWO_LAYERS, "right, layer 0 hidden from the queries and values", 2),
         (TWO_LAYERS, "right, layer 0 hidden from the keys", 2),
     ],

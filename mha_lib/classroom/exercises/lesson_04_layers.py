@@ -1,6 +1,5 @@
-"""The exercises of the lesson on layers: what they do together, the block, circuits, and a task for three."""
+"""The exercises of the lesson on layers: the block, what layers do together, circuits, a task for three."""
 
-import math
 from collections.abc import Callable
 
 import torch
@@ -9,6 +8,7 @@ from torch.nn.functional import layer_norm, one_hot
 
 from mha_lib.classroom.exercises.judge import Answer, Arguments, Draw, Exercise, Judged
 from mha_lib.classroom.exercises.mistakes import Step, nothing_done
+from mha_lib.classroom.exercises.on_the_way import not_by
 from mha_lib.classroom.exercises.small import Small
 
 Part = Callable[[Tensor], Tensor]
@@ -63,6 +63,26 @@ def onto_the_normed(x: Tensor, attention: Part, feed_forward: Part, norm_1: Part
     x = norm_1(x)
     x = norm_2(x + attention(x))
     return x + feed_forward(x)
+
+
+def draw_tokens(draw: Draw) -> Arguments:
+    """Tokens (B, N, D) whose mean is not 0, and a gain for each coordinate."""
+    batch, tokens, width = draw.sizes(2, 5, 6)
+    x, gain = draw.tensors((batch, tokens, width), (width,))
+    return 3 * x + 1, gain
+
+
+def rms_norm(
+    x: Tensor,
+    gain: Tensor,
+    *,
+    less: Step = nothing_done,
+    size: Step = lambda x: x.square().mean(-1, keepdim=True).sqrt(),
+    scaled: Step = torch.mul,
+) -> Tensor:
+    """The tokens with a mean square of 1, times the gain; each keyword replaces one step by a mistake."""
+    read = less(x)
+    return scaled(read / size(read), gain)
 
 
 def draw_circuit(draw: Draw) -> Arguments:
@@ -187,33 +207,18 @@ def count_looks(given: Answer, call: Arguments) -> int:
 
 
 EXERCISES: tuple[Judged, ...] = (
-    Small("knowable", 8 + 6, {"first_letters": 9 + 7, "all": 32, "said_once": 9}, hint="riddle-why"),
-    Small(
-        "blind_loss",
-        math.log(32),
-        {"share": 1 / 32, "base_2": math.log2(32), "sign": -math.log(32)},
-        within=0.01,
-        hint="logits",
-    ),
-    Small("way_of_mystery", 3, {"queries": 1, "keys": 2}, hint="which-way-why"),
-    Small(
-        "head_share",
-        8.0 - 4.5,
-        {"sign": 8.0 - 5.5, "stream_missing": 8.0 - 4.0, "sum_of_the_others": 4.5},
-        hint="shares",
-    ),
-    Small(
-        "rms_norm",
-        3 / math.sqrt(25 / 4),
-        {"length": 3 / 5, "no_root": 3 / (25 / 4)},
-        within=0.01,
-        hint="norms",
-    ),
-    Small(
-        "block_parameters",
-        12 * 128**2,
-        {"attention_alone": 4 * 128**2, "network_alone": 8 * 128**2, "W_o_missing": 11 * 128**2},
-        hint="network",
+    Exercise("rms_norm", rms_norm, draw_tokens, rules=not_by("rms_norm"), hint="norms").recognising(
+        length={"size": lambda x: x.square().sum(-1, keepdim=True).sqrt()},
+        no_root={"size": lambda x: x.square().mean(-1, keepdim=True)},
+        over_tokens={"size": lambda x: x.square().mean(1, keepdim=True).sqrt()},
+        over_everything={"size": lambda x: x.square().mean().sqrt()},
+        mean_taken_off=(
+            {"less": lambda x: x - x.mean(-1, keepdim=True)},
+            lambda x, gain: gain * layer_norm(x, gain.shape),
+        ),
+        mean_of_the_sizes={"size": lambda x: x.abs().mean(-1, keepdim=True)},
+        gain_missing={"scaled": nothing_done},
+        gain_added={"scaled": torch.add},
     ),
     Exercise("block", block, draw_block, hint="block-drawn").recognising(
         no_sums={"first_sum": part_alone, "second_sum": part_alone},
@@ -231,7 +236,20 @@ EXERCISES: tuple[Judged, ...] = (
         second_sum_adds_the_input=lambda x, attention, network, norm_1, norm_2: (
             x + network(norm_2(x + attention(norm_1(x))))
         ),
+        norms_exchanged=lambda x, attention, network, norm_1, norm_2: block(
+            x, attention, network, norm_2, norm_1
+        ),
+        network_first=lambda x, attention, network, norm_1, norm_2: block(
+            x, network, attention, norm_2, norm_1
+        ),
     ),
+    Small(
+        "block_parameters",
+        12 * 128**2,
+        {"attention_alone": 4 * 128**2, "network_alone": 8 * 128**2, "W_o_missing": 11 * 128**2},
+        hint="network",
+    ),
+    Small("way_of_mystery", 3, {"queries": 1, "keys": 2}, hint="which-way-why"),
     Exercise("find_way", find_way, draw_model, rounds=6, hint="which-way-why").recognising(
         largest={"chosen": torch.argmax},
         shares={"chosen": nothing_done},
@@ -257,7 +275,7 @@ EXERCISES: tuple[Judged, ...] = (
             "too_many_layers": lambda given, call: count_looks(given, call) > 3,
             "no_layer": lambda given, call: count_looks(given, call) == 0,
         },
-        hint="which-way-shares-why",
+        hint="which-way-why",
     ).recognising(
         question_itself={"hops": 0},
         one_hop={"hops": 1},

@@ -48,11 +48,21 @@ def shares(model, tokens, wanted):
     return (hidden == wanted)[:, :, 12:].float().mean((1, 2))
 
 
-knowable = Answers(right=[14])
-blind_loss = Answers(right=[3.47], wrong=[("base_2", 5)])
+rms_norm = Answers(
+    right=[lambda x, gain: torch.einsum("bnd,d->bnd", x, gain) * x.square().mean(-1, True).rsqrt()],
+    wrong=[
+        ("length", lambda x, gain: gain * x / x.norm(dim=-1, keepdim=True)),
+        ("no_root", lambda x, gain: gain * x / (x**2).mean(-1)[..., None]),
+        ("over_tokens", lambda x, gain: gain * x / (x**2).mean(-2, True) ** 0.5),
+        ("over_everything", lambda x, gain: gain * x / x.norm() * x.numel() ** 0.5),
+        ("mean_taken_off", lambda x, gain: gain * torch.nn.functional.layer_norm(x, gain.shape)),
+        ("mean_of_the_sizes", lambda x, gain: gain * x / x.norm(1, -1, True) * len(gain)),
+        ("gain_missing", lambda x, gain: x / (x**2).mean(-1, True) ** 0.5),
+        ("gain_added", lambda x, gain: gain + x / (x**2).mean(-1, True) ** 0.5),
+        ("finished_function", lambda x, gain: torch.nn.functional.rms_norm(x, gain.shape, gain)),
+    ],
+)
 way_of_mystery = Answers(right=[3])
-head_share = Answers(right=[3.5])
-rms_norm = Answers(right=[1.2])
 block_parameters = Answers(right=[196608])
 
 find_way = Answers(
@@ -67,6 +77,8 @@ block = Answers(
     right=[lambda x, a, f, n, m: torch.stack([x, a(n(x)), f(m(x + a(n(x))))]).sum(0)],
     wrong=[
         ("no_sums", lambda x, a, f, n, m: f(m(a(n(x))))),
+        ("norms_exchanged", lambda x, a, f, n, m: (y := x + a(m(x))) + f(n(y))),
+        ("network_first", lambda x, a, f, n, m: (y := x + f(m(x))) + a(n(y))),
         ("norms_after_the_sums", lambda x, a, f, n, m: m((y := n(a(x) + x)) + f(y))),
         ("normed_stream_added_to", lambda x, a, f, n, m: (z := m((y := n(x)) + a(y))) + f(z)),
     ],

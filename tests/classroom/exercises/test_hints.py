@@ -21,7 +21,7 @@ from tests.lessons import ENGLISH, TRANSLATED, name_of
 
 LONGEST = 110  # words
 SAID = "## Norms\n\nRMSNorm gives the **mean square** 1. *Guess: what is left?*\n\n![a](b.svg)"
-SMALL = Small("rms_norm", 1.2, hint="norms", lesson="04_layers")
+SMALL = Small("block_parameters", 196608, hint="norms", lesson="04_layers")
 
 
 @pytest.mark.parametrize("lesson", ENGLISH + TRANSLATED, ids=name_of)
@@ -71,17 +71,17 @@ def shown(tmp_path, monkeypatch):
 
 def test_the_hint_comes_after_the_second_miss_folded_and_in_every_kernel_after(shown, tmp_path):
     check = Check(SMALL)
-    for answer, hint_is_shown in [(..., False), (3, False), (..., False), (1.2, False), (4, True)]:
+    for answer, hint_is_shown in [(..., False), (3, False), (..., False), (196608, False), (4, True)]:
         shown.clear()
-        check.rms_norm(answer)
+        check.block_parameters(answer)
         assert any(is_hint({"metadata": metadata}) for _, metadata in shown) == hint_is_shown
     data, metadata = shown[-1]
     summary = "<details><summary>Hint, from step 4.2</summary>\n\n"
     assert data["text/markdown"] == f"{summary}RMSNorm gives the mean square 1.\n\n</details>"
-    assert metadata == hint_metadata("rms_norm")
+    assert metadata == hint_metadata("block_parameters")
     assert (tmp_path / FILE).exists()
     shown.clear()
-    Check(SMALL).rms_norm(5)  # in another kernel
+    Check(SMALL).block_parameters(5)  # in another kernel
     assert len(shown) == 2
 
 
@@ -90,5 +90,5 @@ def test_without_its_cell_there_is_no_hint_and_the_verdict_stands(shown, tmp_pat
     (tmp_path / "04_layers.ipynb").write_text(content)
     check = Check(SMALL)
     for answer in (3, 4):
-        check.rms_norm(answer)
+        check.block_parameters(answer)
     assert len(shown) == 2
