@@ -120,8 +120,8 @@ def test_a_small_exercise_that_asks_for_a_number_is_answered_in_the_page(page, w
 def test_after_the_second_miss_the_page_offers_a_hint_in_the_words_of_an_earlier_slide(page, watch, tmp_path):
     small = code("first = ...\ncheck.block_parameters(first)", slide="slide")
     small.metadata["checks"] = "block_parameters"
-    norms = text("## Norms\n\nRMSNorm gives the **mean square** $1$.", "slide", id="norms")
-    notebook = new_notebook(cells=[norms, small])
+    network = text("## The network\n\nIt has **two matrices** of $4 D^2$ numbers.", "slide", id="network")
+    notebook = new_notebook(cells=[network, small])
     notebook.metadata["mha"] = {"lesson": "04_layers", "language": "en", "kind": "source"}
     (tmp_path / "hint.html").write_text(page_of(notebook), encoding="utf-8")
     page.goto((tmp_path / "hint.html").as_uri())
@@ -132,7 +132,7 @@ def test_after_the_second_miss_the_page_offers_a_hint_in_the_words_of_an_earlier
         expect(hint).to_be_visible(visible=is_offered)
     expect(hint.locator("p")).not_to_be_visible()
     hint.get_by_text(words["checks"]["hint"].format(address="4.1")).click()
-    expect(hint.locator("p")).to_contain_text("RMSNorm gives the mean square")
+    expect(hint.locator("p")).to_contain_text("It has two matrices")
     assert watch.errors == []
 
 
