@@ -265,8 +265,9 @@ def show_dots(
         for axes in grid:
             axes.set_xlim(min(ends) - room, max(ends) + room)
         _, dot, ring, *_ = grid[-1].lines
-        key = {"frameon": False, "fontsize": LETTERS, "loc": "upper left", "bbox_to_anchor": (1, 1)}
-        grid[-1].legend([dot, ring], list(pair), **key)
+        grid[-1].legend(
+            [dot, ring], list(pair), frameon=False, fontsize=LETTERS, loc="upper left", bbox_to_anchor=(1, 1)
+        )
     if missing := {*ours} - {name for rows in panels.values() for name in rows}:
         raise ValueError(f"this must be numbers by names of the panels, got {sorted(missing)}")
     return figure
