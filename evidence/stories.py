@@ -66,9 +66,8 @@ def measured(language: str, seed: int) -> dict[str, dict[str, float]]:
     reached["before"] = dict(zip(heads[:2], lesson["before"], strict=True))
     reached["after"] = dict(zip(heads[2:], lesson["after"], strict=True))
     reached["later without"] = dict(zip(heads, lesson["later_without"], strict=True))
-    reached["later, note hidden from"] = dict(
-        zip(["nothing", *"qkv"], lesson["hidden"].values(), strict=True)
-    )
+    hidden = lesson["hidden"].values()
+    reached["later, note hidden from"] = dict(zip(["nothing", *"qkv"], hidden, strict=True))
     reached["even"] = {"before": lesson["even"][0][0], "after": lesson["even"][1][1]}
     one_by_one = (lesson["swapped"](lesson["model"], head) for head in lesson["HEADS"])
     reached["swapped alone"] = dict(zip(heads, one_by_one, strict=True))
