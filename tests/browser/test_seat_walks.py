@@ -1,4 +1,4 @@
-"""A student walks through a whole lesson or route by Shift+Enter alone, and types each answer when its exercise comes."""
+"""A student walks through a lesson or route by Shift+Enter alone, and types an answer to each exercise."""
 
 import re
 
@@ -32,7 +32,7 @@ def cases():
 
 
 def answer_to(cells, number):
-    """What a student types into the exercise with this number: the value, or the solution under another name."""
+    """What a student types into the exercise of this number: the value, or the solution by another name."""
     cell = cells[number]
     if name := cell.metadata.get("checks"):
         return cell.source.replace("...", str(torch.as_tensor(EXERCISES[name].answer).tolist()), 1)

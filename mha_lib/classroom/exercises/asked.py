@@ -1,4 +1,4 @@
-"""Which exercises the notebook asks for that runs: a lesson asks for all of its own, a route for some of many."""
+"""The exercises that the running notebook asks for: a lesson all of its own, a route some of many."""
 
 import json
 from contextlib import suppress

@@ -33,7 +33,10 @@ export class Original {
       found.set(cell.id, model);
     };
     for (const cell of this.cells)
-      take(cell, models.find((model) => !taken.has(model) && model.sharedModel.getSource() === sourceOf(cell)));
+      take(
+        cell,
+        models.find((model) => !taken.has(model) && model.sharedModel.getSource() === sourceOf(cell)),
+      );
     for (const [index, cell] of this.cells.entries())
       take(cell, models[models.indexOf(found.get(this.cells[index - 1]?.id)) + 1]);
     return found;

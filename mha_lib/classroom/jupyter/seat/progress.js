@@ -10,7 +10,7 @@ const FILE = "progress.jsonl";
 const DELAY = 200; // ms, in which several changes are drawn at once
 
 export async function showProgress(seat, openMenu, seats) {
-  const { app, load, panel, original, walk, words } = seat;
+  const { app, load, panel, original, words } = seat;
   const { Widget } = await load("@lumino/widgets");
   const { content: notebook } = panel;
   const { model } = notebook;
@@ -18,38 +18,13 @@ export async function showProgress(seat, openMenu, seats) {
   const checked = original.cells.filter((cell) => !hasRole(cell, "solution")).map(checkedBy);
   const exercises = new Set(checked.filter(Boolean));
   let solved = 0;
-  const header = new Widget();
-  header.addClass("mha-header");
-  const line = header.node.appendChild(document.createElement("div"));
-  line.className = "mha-progress";
-  panel.contentHeader.addWidget(header);
-  // JupyterLab gives a header no other height than its least one, and the line has two rows where the window is narrow.
-  new ResizeObserver(() => {
-    header.node.style.minHeight = `${line.offsetHeight}px`;
-    header.fit();
-    panel.contentHeader.fit();
-  }).observe(line);
-
+  const line = addLine(panel, new Widget());
   const progress = () => progressOf(steps, original.find(model.cells));
-
-  /**
-   * Do what Shift+Enter does. Where a student comes back, and at the end, go to the first step that is left; what was
-   * deleted of it comes back.
-   */
-  function goOn() {
-    const { core, left, here } = progress();
-    const isBack = notebook.activeCellIndex === 0 && left.length < core.length;
-    if (!here || !(isBack || !walk.next)) return walk.step();
-    original.putBack(model, (cell) => here.cells.includes(cell));
-    const first = original.find(model.cells).get(here.first);
-    walk.goTo(notebook.widgets.find((each) => each.model === first));
-    notebook.scrollToItem(notebook.activeCellIndex, "start");
-  }
 
   // A button that is replaced while the mouse is down gets no click, and one that has the focus loses it: so all
   // elements stay, and are hidden where they have nothing to say.
   const sentences = [0, 1, 2, 3].map(() => line.appendChild(document.createElement("span")));
-  const goingOn = addButton(words.go_on, goOn);
+  const goingOn = addButton(words.go_on, () => goOn(seat, progress()));
   goingOn.title = words.go_on_hint;
 
   const menu = addButton(words.menu, () => openMenu(seat, menu));
@@ -71,10 +46,7 @@ export async function showProgress(seat, openMenu, seats) {
       Object.assign(sentences[index], { textContent: text || "", title: text || "", hidden: !text });
     sentences[0].title = words.steps_hint;
     goingOn.hidden = !core.length;
-    for (const { node, model: cell } of notebook.widgets) {
-      const { address } = stepOf(cell) ?? {};
-      if (address) node.style.setProperty("--mha-step", `"${address}"`); // stands at the title
-    }
+    numberTitles(notebook);
   }
 
   function addButton(label, act) {
@@ -99,6 +71,43 @@ export async function showProgress(seat, openMenu, seats) {
     if (status === "idle") counting = counting.then(count);
   });
   await counting;
+}
+
+/** Add the line to the panel, as a part of the header. */
+function addLine({ contentHeader }, header) {
+  header.addClass("mha-header");
+  const line = header.node.appendChild(document.createElement("div"));
+  line.className = "mha-progress";
+  contentHeader.addWidget(header);
+  // JupyterLab gives a header no other height than its least one, and the line has two rows where the window is narrow.
+  new ResizeObserver(() => {
+    header.node.style.minHeight = `${line.offsetHeight}px`;
+    header.fit();
+    contentHeader.fit();
+  }).observe(line);
+  return line;
+}
+
+/**
+ * Do what Shift+Enter does. Where a student comes back, and at the end, go to the first step that is left; what was
+ * deleted of it comes back.
+ */
+function goOn({ panel: { content: notebook }, original, walk }, { core, left, here }) {
+  const isBack = notebook.activeCellIndex === 0 && left.length < core.length;
+  if (!here || (walk.next && !isBack)) return walk.step();
+  const { model } = notebook;
+  original.putBack(model, (cell) => here.cells.includes(cell));
+  const first = original.find(model.cells).get(here.first);
+  walk.goTo(notebook.widgets.find((each) => each.model === first));
+  return notebook.scrollToItem(notebook.activeCellIndex, "start");
+}
+
+/** Let each step have its number, small at its title. */
+function numberTitles({ widgets }) {
+  for (const { node, model } of widgets) {
+    const { address } = stepOf(model) ?? {};
+    if (address) node.style.setProperty("--mha-step", `"${address}"`);
+  }
 }
 
 /** The names of the exercises that were ever solved in the folder of a lesson. */

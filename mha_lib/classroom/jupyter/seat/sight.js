@@ -9,8 +9,7 @@ export class Sight {
   constructor(notebook) {
     this.notebook = notebook;
     const release = () => this.#scrolling?.disconnect();
-    for (const act of ACTS)
-      notebook.node.addEventListener(act, release, { capture: true, passive: true });
+    for (const act of ACTS) notebook.node.addEventListener(act, release, { capture: true, passive: true });
   }
 
   /**
