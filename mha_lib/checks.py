@@ -168,7 +168,10 @@ def check_queries_keys_values(queries: Tensor, keys: Tensor, values: Tensor) -> 
 def check_scores(scores: Tensor) -> None:
     check_floating("scores", scores)
     if not 2 <= scores.dim() <= 4:
-        raise ValueError(f"scores must be (Q, K), (B, Q, K) or (B, H, Q, K), got shape {tuple(scores.shape)}")
+        way_out = "; for one row: scores[None]" if scores.dim() == 1 else ""
+        raise ValueError(
+            f"scores must be (Q, K), (B, Q, K) or (B, H, Q, K), got shape {tuple(scores.shape)}{way_out}"
+        )
 
 
 def check_same_width(queries: Tensor, keys: Tensor) -> None:

@@ -75,6 +75,11 @@ def test_a_single_map_has_no_number_and_is_not_enlarged(page, show):
     expect(page.get_by_role("button", name="all heads")).to_be_hidden()
 
 
+def test_where_nothing_may_be_attended_to_no_weight_is_called_the_largest(page, show):
+    show(explore(lambda: (torch.zeros(1, Q, K), torch.zeros(1, Q, K, dtype=torch.bool))))
+    expect(page.get_by_role("status")).to_have_text(f"Queries: {Q}, keys: {K}. All weights are 0")
+
+
 def test_a_map_of_other_things_names_its_axes(page, show):
     page.add_init_script(SPY_ON_TEXT)
     show(explore(lambda: torch.eye(3, 5), xlabel="distance", ylabel="head"))

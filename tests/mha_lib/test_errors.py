@@ -200,7 +200,7 @@ VALUE_ERRORS: BadCalls = [
     (attend(mask=yes(H, Q, K)), "mask … got shape (7, 3, 5); for (H, Q, K), one for each head: mask[None]"),
     (attend(mask=yes(Q, K).to("meta")),
         "mask must be on cpu, with what it applies to, got meta; try mask.to('cpu')"),
-    (lambda: masked_softmax(x(K)), "scores must be (Q, K), (B, Q, K) or (B, H, Q, K), got shape (5,)"),
+    (lambda: masked_softmax(x(K)), "scores must be (Q, K), (B, Q, K) or (B, H, Q, K), got shape (5,); for one row: scores[None]"),
     (lambda: masked_softmax(x(Q, K), yes(B, Q, K)),
         "mask must be (Q, K) = (3, 5), any axis but K may be 1, got shape (2, 3, 5)"),
     (lambda: LAYER(x(Q, D)), "queries … got shape (3, 14); for a single sample: queries[None]"),

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
+from mha_lib.classroom.exercises.asked import asked_here
 from mha_lib.classroom.exercises.hints import show_hint
 from mha_lib.classroom.exercises.judge import Answer, Judged, say
 from mha_lib.classroom.exercises.progress import MARKS, Record, progress_in
@@ -37,6 +38,8 @@ class Check:
                 self._record.add(name, verdict.state, verdict.names)
                 mark = MARKS[verdict.state]
                 sentence = say("verdict", mark=mark, exercise=title, sentence=verdict.sentence)
+                if progress_in(self._record.verdicts())[name].state != verdict.state:
+                    sentence = say("solved_before", said=sentence)
             show_text(sentence, check_metadata(name, verdict.state))
             if verdict.state == "wrong":
                 show_hint(self._exercises[name], self._record.verdicts())
@@ -53,23 +56,29 @@ class Check:
         return [name for name, progress in progress_in(own).items() if progress.newest == "solved"]
 
     def reached(self, objectives: Mapping[str, str]) -> None:
-        """Show which objectives of the lesson are reached: those of which all exercises are solved.
+        """Show which objectives of the lesson are reached: those of which all core exercises are solved.
 
-        ``objectives`` maps each to the names of its exercises, with blanks between them.
+        ``objectives`` maps each to the names of its exercises, with blanks between them. One with optional
+        exercises alone is reached when all core exercises are solved.
         """
-        progress = progress_in(self._record.verdicts())
+        progress, asked = progress_in(self._record.verdicts()), asked_here()
+        core = {name for name, is_core in asked.items() if is_core}
         lines = []
         for objective, exercises in objectives.items():
             names = exercises.split()
+            needed = core.intersection(names) or core or names
+            is_reached = all(progress[name].state == "solved" for name in needed)
             solved = sum(progress[name].state == "solved" for name in names)
-            mark = MARKS["solved" if solved == len(names) else "not yet"]
             sentence = say("objective", objective=objective, solved=solved, all=len(names))
-            lines.append(f"{mark} {sentence}")
+            if is_reached and solved < len(names):
+                sentence = say("rest_is_optional", said=sentence)
+            lines.append(f"{MARKS['solved' if is_reached else 'not yet']} {sentence}")
         show_text("\n".join(lines), {})
 
     def report(self, name: str | None = None) -> None:
-        """Show which exercises are solved, of the lessons that this kernel has checked or else of all.
+        """Show which exercises are solved, of those that this notebook asks for.
 
+        Elsewhere these are all exercises of the lessons that this kernel has checked, or else of all lessons.
         With your name it also writes that into a small file to hand in: ``check.report("Ada Lovelace")``
         writes ``reports/multi_head_attention-Ada-Lovelace.report.json`` beside the lesson, and
         ``check.report("")`` one without a name. The file holds, for each exercise, whether it is solved, how
@@ -77,16 +86,18 @@ class Check:
         Nothing is sent: you hand the file in.
         """
         verdicts = [noted for noted in self._record.verdicts() if noted.exercise in self._exercises]
+        asked = [name for name in asked_here() if name in self._exercises]
         own = [noted for noted in verdicts if noted.kernel == self._record.kernel]
-        lessons = {self._exercises[noted.exercise].lesson for noted in own or verdicts}
-        checked = progress_in(verdicts)
+        tried = [noted for noted in verdicts if noted.exercise in asked] if asked else own or verdicts
+        lessons = {self._exercises[noted.exercise].lesson for noted in tried}
         exercises = [each for each in self._exercises.values() if each.lesson in lessons]
-        progress = {each.name: checked[each.name] for each in exercises}
-        lines = []
-        for exercise, each in progress.items():
+        progress = progress_in(verdicts)
+        states, lines = dict[str, str](), []
+        for exercise in asked or [each.name for each in exercises]:
+            each = progress[exercise]
+            states[exercise] = each.state
             line = f"{MARKS[each.state]} {named(exercise, words_here())}"
             lines.append(say("wrong_again", said=line) if each.is_wrong_again else line)
-        states = {exercise: each.state for exercise, each in progress.items()}
         lines.append(say("solved", solved=[*states.values()].count("solved"), all=len(states)))
         show_text("\n".join(lines), report_metadata(states))
         if name is not None:

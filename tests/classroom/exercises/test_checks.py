@@ -35,7 +35,8 @@ def test_the_verdict_is_printed_with_its_mark(check, capsys):
         check.doubled(answer)
     assert capsys.readouterr().out.splitlines() == [
         "✓ doubled: right on 5 random cases.",
-        "✗ doubled: a tensor is wanted, and this returned 2.",
+        "✗ doubled: a tensor is wanted, and this returned 2. "
+        "You have solved this exercise before, and it stays solved.",
         "Solution of doubled, not your answer: right on 5 random cases.",
     ]
 

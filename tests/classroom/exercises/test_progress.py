@@ -58,6 +58,33 @@ def test_all_kernels_and_days_count_and_what_is_solved_stays_solved(here, capsys
     assert {report.student for report in (three, four, again)} == {three.student}
 
 
+def test_a_notebook_counts_what_it_asks_for_and_its_objectives_need_its_core(here, capsys):
+    """Also what a student has deleted of it; a lesson's file for the teacher has all of its exercises."""
+
+    def asks(exercise, is_optional):
+        about = {"tags": ["shows-check"], "checks": exercise, "mha_step": {"is_optional": is_optional}}
+        return nbformat.v4.new_code_cell(metadata=about)
+
+    cells = [asks("number", False), asks("other", True)]
+    metadata = {"mha": Identity("route_45", "en", "student").block(), "mha_original": {"cells": cells}}
+    nbformat.write(nbformat.v4.new_notebook(metadata=metadata), here / "03_three.ipynb")
+    check = Check(NUMBER, SECOND, OTHER)
+    check.number(NUMBER.answer)
+    capsys.readouterr()
+    check.report("Ada")
+    assert capsys.readouterr().out.startswith("✓ number\n○ other\n1 of 2 solved\n")
+    (file,) = (here / "reports").iterdir()
+    assert {*read_report(file).exercises} == {"number", "second"}
+    check.reached({"both": "number other", "optional": "other"})
+    assert capsys.readouterr().out.splitlines() == [
+        "✓ both: 1 of 2 solved (what is left is optional)",
+        "✓ optional: 0 of 1 solved (what is left is optional)",
+    ]
+    (here / FILE).unlink()
+    Check(NUMBER, OTHER).reached({"both": "number other", "optional": "other"})
+    assert capsys.readouterr().out == "○ both: 0 of 2 solved\n○ optional: 0 of 1 solved\n"
+
+
 def test_kernels_that_check_at_once_lose_no_verdict(here):
     records = [Record() for _ in range(4)]
     with ThreadPoolExecutor(len(records)) as at_once:

@@ -69,6 +69,13 @@ export function sayCell(drawing, cell) {
 export const sayCall = ({ call = "", isEnlarged, heads }) =>
   fill(call, { head: isEnlarged ? `, head=${heads[0]}` : "" });
 
+/** The cell with the largest weight; where a mask has left nothing, no cell is the largest. */
+function sayLargest(drawing) {
+  const cell = largestShown(drawing);
+  const isNothing = weightOf(drawing.maps[indexOf(drawing, cell)]) === 0;
+  return isNothing ? drawing.words.no_weight : fill(drawing.words.largest, { cell: sayCell(drawing, cell) });
+}
+
 /** The picture in a sentence, for people who don't see it. */
 export function sayPicture(drawing) {
   const { headCount, isEnlarged, heads, queries, keys, visible, words, ofMasks } = drawing;
@@ -81,7 +88,7 @@ export function sayPicture(drawing) {
   const allowed = visible.filter((bits) => !isForbidden(bits)).length;
   const most = ofMasks
     ? fill(words.allowed, { allowed, cells: visible.length })
-    : fill(words.largest, { cell: sayCell(drawing, largestShown(drawing)) });
+    : sayLargest(drawing);
   const one = headLabels ? words.named_head : words.one_head;
   const head = headLabels?.[heads[0]] ?? heads[0];
   const sentence = fill(isEnlarged ? one : words.picture, {

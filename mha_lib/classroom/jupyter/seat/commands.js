@@ -7,6 +7,7 @@ import { giveBack } from "./cell.js";
 const FOLDED = "jp-MarkdownHeadingCollapsed"; // in the metadata of a heading, as lesson/working_copy.py sets it
 const SET_UP = "mha-deck:set-up";
 const GIVE_BACK = "mha-deck:give-cell-back";
+const BRING_BACK = "mha-deck:bring-back";
 const SHOW_OPTIONAL = "mha-deck:show-optional";
 const HANDOUT = "mha-deck:open-handout";
 const START_AFRESH = "mha-deck:start-afresh";
@@ -47,6 +48,14 @@ export async function addCommands({ app, load, seats }) {
     isEnabled: ({ setup }) => !setup.isRunning,
   });
   add(GIVE_BACK, { label: ({ words }) => words.give_back, act: giveBack });
+  add(BRING_BACK, {
+    label: ({ words }) => words.bring_back,
+    act: ({ panel, original }) => original.putBack(panel.content.model, () => true),
+    isVisible: ({ panel, original }) => {
+      const found = original.find(panel.content.model.cells);
+      return original.cells.some(({ id }) => !found.has(id));
+    },
+  });
   add(SHOW_OPTIONAL, {
     label: ({ words }) => words.show_optional,
     act: showFolded,
@@ -74,7 +83,7 @@ export async function addCommands({ app, load, seats }) {
   const menu = new Menu({ commands });
   function openMenu({ panel: { id } }, button) {
     menu.clearItems();
-    for (const command of [SET_UP, GIVE_BACK, SHOW_OPTIONAL, HANDOUT, START_AFRESH])
+    for (const command of [SET_UP, GIVE_BACK, BRING_BACK, SHOW_OPTIONAL, HANDOUT, START_AFRESH])
       menu.addItem({ command, args: { panel: id } });
     const { left, bottom } = button.getBoundingClientRect();
     menu.open(left, bottom);

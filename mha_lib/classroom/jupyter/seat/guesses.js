@@ -29,6 +29,7 @@ export function askForGuesses({ panel: { content: notebook }, words }, open) {
     field.value = model.getMetadata(KEPT)?.text ?? "";
     const button = make("button", { textContent: words.show_result, title: words.show_result_hint });
     const keep = (change) => model.setMetadata(KEPT, { ...model.getMetadata(KEPT), ...change });
+    let isWarned = false; // that the field is empty
     const show = () => {
       keep({ text: field.value, is_open: true });
       open(cell);
@@ -38,7 +39,11 @@ export function askForGuesses({ panel: { content: notebook }, words }, open) {
       if (event.isComposing) return; // Enter ends a Chinese word
       if (event.key === "Escape") notebook.activate();
       else if (event.key !== "Enter") return event.stopPropagation();
-      else show();
+      else if (field.value.trim() || isWarned) show();
+      else {
+        isWarned = true;
+        field.placeholder = words.no_guess_yet;
+      }
       event.preventDefault();
       event.stopPropagation();
     });

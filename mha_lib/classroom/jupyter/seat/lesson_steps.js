@@ -22,15 +22,15 @@ const work = ({ cells }) => cells.filter((cell) => isToRun(cell) || hasRole(cell
 
 /**
  * The core path and how far the student is on it: {core, left, here}. `left` are the steps with something to do, `here`
- * is the first of them. A step without anything to do is left as long as one before it is, and as nothing is done.
+ * is the first of them. A step without anything to do is left as long as one before it is, and as nothing is done. A
+ * cell that a student has deleted is left: it can be brought back. `found` has the notebook's cells by their ids.
  */
-export function progressOf(steps, models) {
-  const byId = new Map([...models].map((model) => [model.id, model]));
+export function progressOf(steps, found) {
   const isDone = (cell) => {
-    const model = byId.get(cell.id);
-    return !model || (model.type === "code" ? model.executionCount !== null : isOpen(model));
+    const model = found.get(cell.id);
+    return model && (model.type === "code" ? model.executionCount !== null : isOpen(model));
   };
-  const core = steps.filter(({ first, is_optional }) => !is_optional && byId.has(first));
+  const core = steps.filter(({ is_optional }) => !is_optional);
   const here = core.find((step) => !work(step).every(isDone));
   const first = core.some((step) => work(step).some(isDone)) ? core.indexOf(here) : 0;
   const left = core.filter((step, at) =>

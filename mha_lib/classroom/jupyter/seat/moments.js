@@ -8,7 +8,7 @@ export async function watchMoments({ app: { serviceManager }, load, panel, words
   const warn = (text) => Notification.warning(text, { autoClose: false });
   watchOtherTabs(panel, serviceManager, () => warn(words.open_twice));
   watchSaves(panel.context, () => warn(words.not_saved), Notification.dismiss);
-  if (!(await isBusy(panel, serviceManager))) return;
+  if (!(await isBusy(panel, serviceManager)) || runsOwn(panel)) return;
   const id = warn(words.busy);
   const { sessionContext } = panel;
   sessionContext.statusChanged.connect(function tell(_, status) {
@@ -32,6 +32,9 @@ async function isBusy({ context, sessionContext }, { sessions }) {
   const answered = sessionContext.session?.kernel?.info.then(isDone, isDone);
   return Promise.race([answered, new Promise((resolve) => setTimeout(resolve, AT_ONCE, true))]);
 }
+
+/** Whether a cell runs that this page has started: then that one is why the kernel is busy. */
+const runsOwn = ({ content: { widgets } }) => widgets.some(({ model }) => model.executionState === "running");
 
 /** JupyterLab says why a save has failed; this says what becomes of the answers, until a save succeeds. */
 function watchSaves({ saveState }, warn, dismiss) {

@@ -11,12 +11,46 @@ export class Original {
     return this.cells.find((cell) => cell.id === id);
   }
 
-  /** Put cells of a kind that a notebook lacks back into it, each below the cell that it follows in the lesson. */
+  /** Whether a cell's source is another one than in the lesson. */
+  isChanged({ id, sharedModel }) {
+    const cell = this.cell(id);
+    return Boolean(cell) && sourceOf(cell) !== sharedModel.getSource();
+  }
+
+  /**
+   * The models of a notebook's cells, by their ids in the lesson. Some programs write a notebook without ids: where all
+   * are lost, the sources tell, and of a cell that was changed its place after the one before it.
+   */
+  find(cells) {
+    const models = [...cells];
+    const found = new Map(models.map((model) => [model.id, model]));
+    if (this.cells.some(({ id }) => found.has(id))) return found;
+    found.clear();
+    const taken = new Set();
+    const take = (cell, model) => {
+      if (!model || found.has(cell.id) || taken.has(model) || model.type !== cell.cell_type) return;
+      taken.add(model);
+      found.set(cell.id, model);
+    };
+    for (const cell of this.cells)
+      take(
+        cell,
+        models.find((model) => !taken.has(model) && model.sharedModel.getSource() === sourceOf(cell)),
+      );
+    for (const [index, cell] of this.cells.entries())
+      take(cell, models[models.indexOf(found.get(this.cells[index - 1]?.id)) + 1]);
+    return found;
+  }
+
+  /** Put cells of a kind that a notebook lacks back into it, each below the cells that it follows in the lesson. */
   putBack({ cells, sharedModel }, isMeant) {
+    const found = this.find(cells);
     for (const [index, cell] of this.cells.entries()) {
-      const ids = [...cells].map(({ id }) => id);
-      if (!isMeant(cell) || ids.includes(cell.id)) continue;
-      sharedModel.insertCell(ids.indexOf(this.cells[index - 1]?.id) + 1, structuredClone(cell));
+      if (!isMeant(cell) || found.has(cell.id)) continue;
+      const before = this.cells.slice(0, index).findLast(({ id }) => found.has(id));
+      const place = [...cells].indexOf(found.get(before?.id)) + 1;
+      sharedModel.insertCell(place, structuredClone(cell));
+      found.set(cell.id, cells.get(place));
     }
   }
 }

@@ -1,7 +1,7 @@
 // The line above a lesson: how far the student is on the core path, how many exercises are solved, and buttons that go
 // on and open the menu. Cells keep their numbers and guesses in the notebook; what is solved stands in the file beside
 // it (exercises/progress.py). So all of it survives a restart.
-import { checkedBy, hasRole } from "../shared/grammar.js";
+import { checkedBy, hasRole, stepOf } from "../shared/grammar.js";
 import { fill } from "../shared/words.js";
 import { addAddress } from "./address.js";
 import { progressOf, stepsOf } from "./lesson_steps.js";
@@ -10,7 +10,7 @@ const FILE = "progress.jsonl";
 const DELAY = 200; // ms, in which several changes are drawn at once
 
 export async function showProgress(seat, openMenu, seats) {
-  const { app, load, panel, original, walk, words } = seat;
+  const { app, load, panel, original, words } = seat;
   const { Widget } = await load("@lumino/widgets");
   const { content: notebook } = panel;
   const { model } = notebook;
@@ -18,38 +18,27 @@ export async function showProgress(seat, openMenu, seats) {
   const checked = original.cells.filter((cell) => !hasRole(cell, "solution")).map(checkedBy);
   const exercises = new Set(checked.filter(Boolean));
   let solved = 0;
-  const line = new Widget();
-  line.addClass("mha-progress");
-  panel.contentHeader.addWidget(line);
-
-  /** Go to the first step that is left; from there, and from the steps after it, to the next one. */
-  function goOn() {
-    const { core, here } = progressOf(steps, model.cells);
-    const active = notebook.activeCell?.model.id;
-    const now = core.findIndex(({ cells }) => cells.some(({ id }) => id === active));
-    const next = now < core.indexOf(here) ? here : (core[now + 1] ?? here ?? core[0]);
-    const cell = notebook.widgets.find((each) => each.model.id === next.first);
-    walk.goTo(cell);
-    notebook.scrollToItem(notebook.activeCellIndex, "start");
-  }
+  const line = addLine(panel, new Widget());
+  const progress = () => progressOf(steps, original.find(model.cells));
 
   // A button that is replaced while the mouse is down gets no click, and one that has the focus loses it: so all
   // elements stay, and are hidden where they have nothing to say.
-  const sentences = [0, 1, 2, 3].map(() => line.node.appendChild(document.createElement("span")));
-  const goingOn = addButton(words.go_on, goOn);
+  const sentences = [0, 1, 2, 3].map(() => line.appendChild(document.createElement("span")));
+  const goingOn = addButton(words.go_on, () => goOn(seat, progress()));
+  goingOn.title = words.go_on_hint;
 
   const menu = addButton(words.menu, () => openMenu(seat, menu));
   menu.ariaHasPopup = "menu";
-  await addAddress({ seat, seats, line: line.node });
+  await addAddress({ seat, seats, line });
 
   function draw() {
-    const { core, left } = progressOf(steps, model.cells);
+    const { core, left } = progress();
     const minutes = Math.ceil(left.reduce((sum, step) => sum + step.minutes, 0));
     const done = core.length - left.length;
     const isFresh = core.length && !done;
     const said = [
       core.length && fill(words.steps, { done, steps: core.length }),
-      isFresh && words.how_to_go_on,
+      isFresh && words.how_to_go_on, // has no room where the window is narrow; the button has it as its title
       minutes && !isFresh && fill(words.minutes, { minutes }),
       exercises.size && !isFresh && fill(words.exercises, { exercises: exercises.size, solved }),
     ];
@@ -57,10 +46,11 @@ export async function showProgress(seat, openMenu, seats) {
       Object.assign(sentences[index], { textContent: text || "", title: text || "", hidden: !text });
     sentences[0].title = words.steps_hint;
     goingOn.hidden = !core.length;
+    numberTitles(notebook);
   }
 
   function addButton(label, act) {
-    const button = line.node.appendChild(document.createElement("button"));
+    const button = line.appendChild(document.createElement("button"));
     button.textContent = label;
     button.addEventListener("click", act);
     return button;
@@ -81,6 +71,43 @@ export async function showProgress(seat, openMenu, seats) {
     if (status === "idle") counting = counting.then(count);
   });
   await counting;
+}
+
+/** Add the line to the panel, as a part of the header. */
+function addLine({ contentHeader }, header) {
+  header.addClass("mha-header");
+  const line = header.node.appendChild(document.createElement("div"));
+  line.className = "mha-progress";
+  contentHeader.addWidget(header);
+  // JupyterLab gives a header no other height than its least one, and the line has two rows where the window is narrow.
+  new ResizeObserver(() => {
+    header.node.style.minHeight = `${line.offsetHeight}px`;
+    header.fit();
+    contentHeader.fit();
+  }).observe(line);
+  return line;
+}
+
+/**
+ * Do what Shift+Enter does. Where a student comes back, and at the end, go to the first step that is left; what was
+ * deleted of it comes back.
+ */
+function goOn({ panel: { content: notebook }, original, walk }, { core, left, here }) {
+  const isBack = notebook.activeCellIndex === 0 && left.length < core.length;
+  if (!here || (walk.next && !isBack)) return walk.step();
+  const { model } = notebook;
+  original.putBack(model, (cell) => here.cells.includes(cell));
+  const first = original.find(model.cells).get(here.first);
+  walk.goTo(notebook.widgets.find((each) => each.model === first));
+  return notebook.scrollToItem(notebook.activeCellIndex, "start");
+}
+
+/** Let each step have its number, small at its title. */
+function numberTitles({ widgets }) {
+  for (const { node, model } of widgets) {
+    const { address } = stepOf(model) ?? {};
+    if (address) node.style.setProperty("--mha-step", `"${address}"`);
+  }
 }
 
 /** The names of the exercises that were ever solved in the folder of a lesson. */

@@ -3,6 +3,7 @@
 
 import { markKept } from "../shared/earlier_outputs.js";
 import { addSlider } from "../shared/figures.js";
+import { formulaColours } from "../shared/formulas.js";
 import { identityOf } from "../shared/grammar.js";
 import { passKernelNames } from "../shared/jupyterlab.js";
 import { queueSaves } from "../shared/saves.js";
@@ -20,7 +21,8 @@ import { Walk } from "./walk.js";
 export default async function prepareSeat(app, load) {
   const seats = new Set(); // one for each open lesson: {panel, words, original, setup, walk}
   const { addButton, openMenu } = await addCommands({ app, load, seats });
-  document.adoptedStyleSheets.push(await readSheet("seat.css"));
+  const [palette, own] = await Promise.all(["../look.css", "seat.css"].map(readSheet));
+  document.adoptedStyleSheets.push(own, formulaColours(palette, ".jp-Notebook.mha-lesson"));
 
   async function open(panel) {
     const { context, content: notebook } = panel;

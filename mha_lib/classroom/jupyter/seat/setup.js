@@ -107,7 +107,9 @@ export class Setup {
     if (index < 0) return;
     if (notebook.mode !== "edit") notebook.activeCellIndex = index;
     notebook.scrollToItem(index, "start");
-    if (errorOf(notebook.widgets[index]).ename === "ModuleNotFoundError") say(words.wrong_kernel);
+    const failed = notebook.widgets[index];
+    if (errorOf(failed).ename !== "ModuleNotFoundError") return;
+    say(this.original.isChanged(failed.model) ? words.own_import : words.wrong_kernel);
   }
 
   #ran(cell) {

@@ -3,6 +3,10 @@
 import { isSetup } from "../shared/cells.js";
 import { hasRole } from "../shared/grammar.js";
 import { isOpen, resultOf } from "./guesses.js";
+import { Sight } from "./sight.js";
+
+const WIDGET = "application/vnd.jupyter.widget-view+json";
+const TOUCHES = ["pointerdown", "keydown", "input"];
 
 const isCode = ({ model }) => model.type === "code";
 /** Whether one goes past a cell: it is folded, or has run with the setup. */
@@ -12,8 +16,14 @@ const runsAlong = (cell) =>
   isCode(cell) && cell.inputHidden && !isSetup(cell) && !hasRole(cell.model, "solution");
 
 export class Walk {
+  #touched = new WeakSet(); // cells with a live figure in which the student has done something since it was drawn
+
   constructor({ load, panel, setup, guesses }) {
     Object.assign(this, { load, notebook: panel.content, session: panel.sessionContext, setup, guesses });
+    this.sight = new Sight(this.notebook);
+    for (const touch of TOUCHES)
+      this.notebook.node.addEventListener(touch, ({ target }) => this.#touch(target), true);
+    this.notebook.node.addEventListener("click", ({ target }) => this.#unfold(target), true);
   }
 
   /** Run the selected cells, and those that run along; then go to the next cell, or to the place for a guess. */
@@ -22,17 +32,28 @@ export class Walk {
     const { activeCell: cell, activeCellIndex: index, widgets } = notebook;
     if (!cell) return;
     const selected = widgets.filter((each) => notebook.isSelectedOrActive(each));
-    const end = widgets.findIndex((each, at) => at > index && !runsAlong(each));
-    const along = widgets.slice(index + 1, end < 0 ? undefined : end).filter((each) => !each.isHidden);
+    const after = widgets.slice(index + 1);
+    const end = after.findIndex((each) => !isCode(each) || !(each.inputHidden || isSetup(each)));
+    const along = after
+      .slice(0, end < 0 ? undefined : end)
+      .filter((each) => runsAlong(each) && !each.isHidden);
     notebook.mode = "command";
     if (hasRole(cell.model, "guess") && !isOpen(cell.model)) this.guesses.focus(cell);
-    else this.goTo(widgets.find((each, at) => at > index && !each.isHidden && !isPassed(each)));
-    await this.run([...selected, ...along]);
+    else this.goTo(this.next);
+    const cells = [...selected, ...along].filter((each) => !this.#isInUse(each));
+    await this.run(cells);
+    this.sight.keep(cells, selected[0]);
+  }
+
+  /** The cell to which a step goes; none at the end of the core path. */
+  get next() {
+    const { activeCellIndex: index, widgets } = this.notebook;
+    return widgets.find((each, at) => at > index && !each.isHidden && !isPassed(each));
   }
 
   /**
    * Run what the step shows after the cell that asks for a guess, as far as it has not run, and go to its end; what
-   * was asked stays in sight above a tall result.
+   * was asked stays in sight above a result that leaves room for it.
    */
   async show(asking) {
     const result = resultOf(this.notebook, asking).filter((cell) => !cell.isHidden);
@@ -40,7 +61,7 @@ export class Walk {
     const shown = result.filter((cell) => !isPassed(cell));
     this.goTo(shown.find((cell) => !isCode(cell)) ?? shown.at(-1) ?? asking);
     await this.run(result.filter((cell) => isNext(cell) && cell.model.executionCount === null));
-    await this.notebook.scrollToItem(this.notebook.widgets.indexOf(asking));
+    this.sight.keep(result, asking);
   }
 
   async run(cells) {
@@ -57,5 +78,25 @@ export class Walk {
     notebook.activeCellIndex = notebook.widgets.indexOf(cell);
     notebook.activate();
     notebook.scrollToItem(notebook.activeCellIndex);
+  }
+
+  /** Whether a step leaves a cell as it is: run again, its figure would lose what the student has set in it. */
+  #isInUse(cell) {
+    return this.#touched.has(cell) && !cell.model.isDirty && !cell.node.dataset.kept;
+  }
+
+  #touch(target) {
+    const cell = this.notebook.widgets.find(({ outputArea }) => outputArea?.node.contains(target));
+    const { outputs } = cell?.model ?? {};
+    if (!outputs?.toJSON().some(({ data }) => data?.[WIDGET])) return;
+    this.#touched.add(cell);
+    outputs.changed.connect(() => this.#touched.delete(cell));
+  }
+
+  /** Go to a part that a click has unfolded, once the button that had the focus is gone, and the keyboard with it. */
+  #unfold(target) {
+    if (!target.closest(".jp-showHiddenCellsButton")) return;
+    const cell = this.notebook.widgets.find(({ node }) => node.contains(target));
+    requestAnimationFrame(() => this.goTo(cell));
   }
 }
