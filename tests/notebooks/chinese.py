@@ -18,6 +18,20 @@ FORMULA = re.compile(r"\$\$.+?\$\$|\$[^$\n]+\$", re.S)
 TARGET = re.compile(r"\]\(([^)]+)\)")
 TAG = re.compile(r"</?[a-z][^>]*>")
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*|(?<![\w.])\.\d+")
+BETTER_SAID = {  # what a lecturer in Beijing would not say, and the field's word
+    r"混合(?!精度|专家)": "加权求和, 加权平均; what W_o does: 线性组合",
+    r"[\d∎}] ?个数(?![字组])|宽 ?[\d∎]|\d 宽(?=[的，。；])": "N 维",
+    r"音节": "字",
+    r"考试|(?<!思)考题": "测试集, 评估",
+    r"测量": "度量 for a measure; 实测 for what was measured",
+    r"正确率|[答猜]对的(?:比例|份额)": "准确率",
+    r"断言": "论断; assert is named by its code",
+    r"^- .*说出": "解释, 指出, 写出: what a learner does and one can see",
+}
+HEADLESS = re.compile(r"[^，。；：？！、（）“”|\n]*的(?=[，。；：？！、）|\n]|$)")
+CLOSED_BY_DE = re.compile("是|都|也|会|总|似的|的话|有的|目的|真的|她的")  # 是 … 的 needs no noun after it
+OTHER = re.compile("(?<!其)它")
+MOST_OTHERS = 4  # of a thousand Chinese characters: what good lecture notes have at most
 WORDS_IN_FORMULA = re.compile(r"\\(?:text|mathrm|textit|operatorname)\{[^}]*\}")
 
 
@@ -37,6 +51,24 @@ def findings(english: str, chinese: str) -> Iterator[str]:
         yield f"Markdown does not see the emphasis that ends or begins so: {found}"
     for found in english_runs(prose):
         yield f"English: {found}"
+
+
+def unlike_a_lecturer(chinese: str) -> Iterator[str]:
+    """What is right and yet not what a lecturer would say: words, sizes, 的 without a noun, 它 too often."""
+    prose = re.sub("“它”", "", without_code(chinese))
+    for found, instead in BETTER_SAID.items():
+        for match in re.finditer(found, prose, re.M):
+            yield f"{match[0]} in {around(match)}: {instead}"
+    for match in HEADLESS.finditer(prose):
+        if not CLOSED_BY_DE.search(match[0]):
+            yield f"的 needs a noun: {match[0].strip()}"
+    others, all_of_them = len(OTHER.findall(prose)), len(re.findall(f"[{HAN}]", prose))
+    if others > max(1, MOST_OTHERS * all_of_them / 1000):
+        yield f"{others} 它 in {all_of_them} characters: repeat the noun, or leave it out"
+
+
+def around(match: re.Match[str]) -> str:
+    return match.string[max(0, match.start() - 10) : match.end() + 10].replace("\n", " ")
 
 
 def kept(english: str, chinese: str) -> Iterator[str]:

@@ -48,6 +48,9 @@ SAID = {  # on slides, at least
     "o(n^2)": "o(n^2)",
     "concatenate": "连结",
     "linear transformation": "线性变换",
+    "learnt positional encoding": "可学习的位置编码",
+    "metamorphic relation": "蜕变关系",
+    "share explained (R²)": "解释比例（R²）",
 }
 
 

@@ -189,7 +189,7 @@ def test_the_terms_of_lessons_that_a_route_comes_after_are_known(own_course):
 
 
 def test_doubts_name_terms_and_minutes(own_course):
-    with_route(own_course, minutes=3.6, steps=["01 which-words flow"])
+    with_route(own_course, minutes=3.15, steps=["01 which-words flow"])
     _, (*terms, minutes) = make_route(own_course, "en", "mine")
     assert sorted(terms) == [
         '01-flow uses "key" before it is defined; it is defined in 01-soft-dictionary',
@@ -199,4 +199,4 @@ def test_doubts_name_terms_and_minutes(own_course):
         '01-flow uses "value" before it is defined; it is defined in 01-soft-dictionary',
         '01-flow uses "weight" before it is defined; it is defined in 01-soft-dictionary',
     ]
-    assert minutes == "the steps take 3.5 minutes; 3.2 of 3.6 leave time for questions"
+    assert minutes == "the steps take 3 minutes; 2.8 of 3.15 leave time for questions"
