@@ -86,9 +86,7 @@ export function sayPicture(drawing) {
     return withNote(fill(sentence, { heads: headCount, count: heads.length }));
   }
   const allowed = visible.filter((bits) => !isForbidden(bits)).length;
-  const most = ofMasks
-    ? fill(words.allowed, { allowed, cells: visible.length })
-    : sayLargest(drawing);
+  const most = ofMasks ? fill(words.allowed, { allowed, cells: visible.length }) : sayLargest(drawing);
   const one = headLabels ? words.named_head : words.one_head;
   const head = headLabels?.[heads[0]] ?? heads[0];
   const sentence = fill(isEnlarged ? one : words.picture, {
