@@ -12,6 +12,7 @@ import { Fit } from "./fit.js";
 import { hideCode } from "./fold.js";
 import { Foot } from "./foot.js";
 import { markOutputs } from "./guess.js";
+import { isCut } from "./headings.js";
 import {
   answerDialogs,
   dropMessages,
@@ -23,6 +24,7 @@ import {
 import { holdKeys, listenToKeys } from "./keyboard.js";
 import { keysOf, listKeys } from "./keys.js";
 import { markSteps } from "./lines.js";
+import { followScroll } from "./long.js";
 import { layOut } from "./paper.js";
 import { followAddress, markPlaces, typedNumber } from "./places.js";
 import { pointersOf } from "./pointer.js";
@@ -82,7 +84,7 @@ function openDeck({ app, load, Dialog, isOwnCopy, carried, words: inAll, notice 
   const fit = new Fit({ words });
   const speaker = new Speaker({ words: inAll.speaker, passKey, fit });
   followDeck({ foot, speaker });
-  foot.greet(notice);
+  foot.greet(notice, isCut(notebook.model) && words.cut);
   showBusy({ panel, foot, words });
   const isPaper = new URLSearchParams(window.location.search).has("paper"); // printed as it ran
   if (!isPaper) {
@@ -138,6 +140,7 @@ function followDeck({ foot, speaker }) {
   };
   onTurn(arrive);
   arrive();
+  followScroll((isMore) => foot.showMore(isMore));
 }
 
 /** Queue the saves; the foot says that one has failed, and that the next has not. */
