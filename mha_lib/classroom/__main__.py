@@ -290,6 +290,7 @@ def check_rise() -> None:
 
 SWITCH = {"action": "store_true"}
 LESSONS = ("lesson", "handouts_lesson", {"nargs": "*"})
+NOTEBOOKS = ("lesson", "any_notebook", {"nargs": "*"})
 ROUTE = ("--route", "route", {"metavar": "NAME"})
 OUTPUT = ("--output", "output", {"type": lambda text: Path(text).resolve(), "metavar": "FOLDER"})
 SERVER = (("--port", "port", {"type": int}), ("--no-browser", "no_browser", SWITCH))
@@ -299,12 +300,12 @@ COMMANDS: dict[str, tuple[Any, ...]] = {
     "present": (present_lesson, ("lesson", "present_lesson", {"nargs": "?"}), ROUTE, *SERVER),
     "handouts": (
         write_handouts,
-        LESSONS,
+        NOTEBOOKS,
         ROUTE,
         ("--audience", "audience", {"choices": ("student", "instructor"), "default": "student"}),
         OUTPUT,
     ),
-    "slides": (write_slides, LESSONS, ROUTE, OUTPUT),
+    "slides": (write_slides, NOTEBOOKS, ROUTE, OUTPUT),
     "site": (write_site, LESSONS, ("--languages", "site_languages", {"nargs": "+"}), OUTPUT),
     "notes": (write_notes, LESSONS, ROUTE, OUTPUT),
     "doctor": (examine_machine,),

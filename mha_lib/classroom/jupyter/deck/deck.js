@@ -37,6 +37,8 @@ import { onTurn, sections, shownSection } from "./stage.js";
 import { adoptStyles } from "./styles.js";
 import { takeOver } from "./turn.js";
 
+const isPaper = new URLSearchParams(window.location.search).has("paper"); // it is printed as it ran
+
 /** Words and styles come first: RISE opens the notebook only when this function is done. */
 export default async function prepareDeck(app, load) {
   const { notebookPath } = JSON.parse(document.getElementById("jupyter-config-data").textContent);
@@ -59,7 +61,7 @@ export default async function prepareDeck(app, load) {
   const open = () => {
     openDeck({ app, load, Dialog, isOwnCopy, carried, words, notice });
     const { currentWidget: panel } = app.shell;
-    panel.node.append(lineOfWithheld({ app, load, panel, words: words.withheld }) ?? "");
+    if (!isPaper) panel.node.append(lineOfWithheld({ app, load, panel, words: words.withheld }) ?? "");
   };
   document.addEventListener("ready", open, { once: true }); // Reveal's event
 }
@@ -86,7 +88,6 @@ function openDeck({ app, load, Dialog, isOwnCopy, carried, words: inAll, notice 
   followDeck({ foot, speaker });
   foot.greet(notice, isCut(notebook.model) && words.cut);
   showBusy({ panel, foot, words });
-  const isPaper = new URLSearchParams(window.location.search).has("paper"); // printed as it ran
   if (!isPaper) {
     markKept(panel, words.widget_dead).then(
       (isKept) => isKept && foot.greet(words.kept),
@@ -123,7 +124,7 @@ function openDeck({ app, load, Dialog, isOwnCopy, carried, words: inAll, notice 
     followAddress();
     listenToKeys({ notebook, keys, opened });
     window.mhaDeck = {
-      layOut: () => layOut(words),
+      layOut: () => layOut(words, notebook.widgets),
       shutDown: () => panel.sessionContext.shutdown(), // its kernel
     };
     Object.assign(document.body.dataset, { deck: "ready" });

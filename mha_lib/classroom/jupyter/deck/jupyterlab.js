@@ -16,7 +16,10 @@ export async function prepareNotebooks(app) {
     panel.toolbar.parent = null;
     passKernelNames(panel.context);
     // RISE begins to wait for the notebook after this.
-    panel.context.ready.then(() => [dropTheme, cutAtHeadings].forEach((change) => change(panel.model)));
+    panel.context.ready.then(() => {
+      dropTheme(panel.model);
+      cutAtHeadings(panel.model);
+    });
   });
 }
 

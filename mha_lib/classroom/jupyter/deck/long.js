@@ -23,7 +23,8 @@ function hiddenBelow(section) {
 
 const isWide = (section) =>
   [...section.querySelectorAll("table, mjx-math")].some(
-    (part) => part.offsetWidth > part.closest(".jp-RenderedHTMLCommon, .jp-OutputArea-output")?.clientWidth + 1,
+    (part) =>
+      part.offsetWidth > part.closest(".jp-RenderedHTMLCommon, .jp-OutputArea-output")?.clientWidth + 1,
   );
 
 /** Fit a slide by `fit`, with the largest words with which all of it is seen. */
@@ -47,7 +48,8 @@ export function shrink(section, fit) {
 
 export const hasMore = (section) => section.hasAttribute("data-long") && hiddenBelow(section) > 0;
 
-export const isBelow = (part) => part.getBoundingClientRect().top > endOf(shownSection()) + shownSection().scrollTop;
+export const isBelow = (part) =>
+  part.getBoundingClientRect().top > endOf(shownSection()) + shownSection().scrollTop;
 
 /** Scroll the slide that is shown by a page, down (1) or up (-1); false where nothing more is there. */
 export function scrollOn(direction) {

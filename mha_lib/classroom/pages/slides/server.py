@@ -72,7 +72,8 @@ def serve_copy(fill: Callable[[Path], None]) -> Iterator[Server]:
     """Serve a folder that ``fill`` fills, with nothing of the user's own settings of Jupyter."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         course, home = Path(folder, "course"), Path(folder, "home")
-        course.mkdir(), home.mkdir()
+        course.mkdir()
+        home.mkdir()
         fill(course)
         server = Server(f"http://127.0.0.1:{free_port()}", secrets.token_hex(16), course)
         process = start(server, home)
