@@ -31,7 +31,7 @@ setup: .venv/ready-classroom ## create .venv with everything the lessons need (T
 lab: setup ## open the lessons in JupyterLab (L=language, ROUTE=90, PORT=8889, JUPYTER="more options")
 	@$(COURSE) lab $(ROUTES) $(SERVER)
 
-present: setup ## open a lesson as live slides (NB=03 or ROUTE=90; also L, PORT, JUPYTER)
+present: setup ## open a lesson as live slides (NB=03, NB=any.ipynb or ROUTE=90; also L, PORT, JUPYTER)
 	@$(COURSE) present $(NB) $(ROUTES) $(SERVER)
 
 handouts: setup ## write each lesson as one offline HTML file to build/handouts/ (NB=03, ROUTE=90, L, AUDIENCE=instructor)

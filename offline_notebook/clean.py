@@ -7,9 +7,9 @@ from itertools import islice
 from bs4 import NavigableString, PageElement, Tag
 
 from offline_notebook.formulas import Formulas, Refusal
-from offline_notebook.markdown import FORMULA, Attachments, to_html, with_formulas
+from offline_notebook.markdown import FORMULA, to_html, with_formulas
 from offline_notebook.pictures import Picture
-from offline_notebook.sanitise import is_data, sanitised
+from offline_notebook.sanitise import Attachments, is_data, sanitised
 from offline_notebook.tree import Verbatim, parse
 
 # Text that touches a formula: browsers may break a line between the two, so both go into one element.

@@ -13,6 +13,9 @@ from offline_notebook import converter
 from offline_notebook.fonts import font_face
 
 STYLE = Path(__file__).with_suffix(".css")
+# Chromium shows what a menclose holds, but neither box nor strike: formulas.css draws them.
+ENCLOSED = r'<menclose notation="([a-z ]+)">'
+END_OF_ENCLOSED = r'(?:<mrow class="menclose-[a-z]+"></mrow>)*</menclose>'
 Formula = tuple[str, bool]  # its TeX, and whether it is displayed
 LONGEST_WAIT = 10  # seconds; the slowest of a thousand formulas that were tried took half a second
 
@@ -63,6 +66,8 @@ class Formulas:
             return Refusal(**answer)
         start, _, content = answer["mathml"].removesuffix("</math>").partition(">")
         content = re.sub("(?<=color:)#[0-9A-F]{6}", self.colour, content)
+        content = re.sub(ENCLOSED, r'<mrow class="enclosed \1">', content)
+        content = re.sub(END_OF_ENCLOSED, "</mrow>", content)
         self.letters.update(html.unescape(re.sub("<[^>]*>", "", content)))
         return f'{start} alttext="{html.escape(tex)}">{content}</math>' if content else ""
 

@@ -5,25 +5,21 @@ A formula becomes an element that holds its TeX, and a picture keeps its address
 
 import html
 import re
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Sequence
 from contextlib import suppress
 from itertools import groupby
-from typing import Any
-from urllib.parse import unquote
 
-from mistune import HTMLRenderer, create_markdown
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from mdit_py_plugins.tasklists import tasklists_plugin
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 from pygments.util import ClassNotFound
 
-from offline_notebook.sanitise import escaped, sanitised
-from offline_notebook.tree import plain
+from offline_notebook.sanitise import Attachments, escaped, sanitised
 
 FORMULA = "data-formula"  # the attribute of an element whose text is TeX; "display" for one with its own line
-ATTACHMENT = "attachment:"  # the start of the address of a picture that is stored in the notebook's cell
-PLUGINS = ["strikethrough", "table", "task_lists", "url"]
-Attachments = dict[str, dict[str, str]]  # the name of a picture in a cell -> its type -> base64
 
 PIECE = r"(?>\\.|\{(?>\\.|[^{}\\`]|\{(?>\\.|[^{}\\`])*\})*\}|[^$\\`])"  # of a formula: a letter or a group
 # One formula, or several that touch each other: $n$$\times$$m$.
@@ -47,6 +43,7 @@ MARKUP = re.compile(r"<(pre|code|math)\b.*?</\1\s*>|</?[a-z][^>]*>", re.DOTALL |
 BEGINS, ENDS = "\ue000", "\ue001"  # around the number of a formula that was taken out
 # An amount of money between two dollar signs: "$ 300 $", "a day $ 5 or 7$ more", "$5 or 7 $".
 MONEY = re.compile(r"\s*[\d.,]+\s*(?:$|[A-Za-z]{2})")
+WORDS = re.compile(r"(?<![\\\w{])[A-Za-z]{2,}[,.;:]?\s+[A-Za-z]|[A-Za-z],\s+[A-Za-z]{2}")
 
 
 def ignore(_: list[str]) -> None:
@@ -71,8 +68,7 @@ def to_html(
         return f"{BEGINS}{len(taken_out) - 1}{ENDS}"
 
     text = TEX_IN_MARKDOWN.sub(take_out, re.sub(f"[{BEGINS}{ENDS}]", "", source))
-    render: Any = create_markdown(renderer=Renderer(attachments or {}, escape=escape), plugins=PLUGINS)
-    content, missing = sanitised(render(text))
+    content, missing = sanitised(parser(escape).render(text), attachments)
     if missing:
         report(missing)
 
@@ -116,11 +112,11 @@ def element_of(found: re.Match[str]) -> str:
 def is_formula(tex: str) -> bool:
     """Whether the text between two dollar signs is a formula.
 
-    It is none with a space at only one end, and none if it has spaces and is an amount of money. So
-    "from $5 to $10" and `$HOME` stay text.
+    With a space at an end it is none if it is an amount of money or has two words beside each other. So
+    "a day $ 5 or 7$ more" and "costs $ a lot and $b" stay text.
     """
-    spaces = tex[0].isspace(), tex[-1].isspace()
-    return spaces == (False, False) or (spaces == (True, True) and tex.strip() != "" and not MONEY.match(tex))
+    has_space = tex[0].isspace() or tex[-1].isspace()
+    return not has_space or (tex.strip() != "" and not MONEY.match(tex) and not WORDS.search(tex))
 
 
 def code_block(code: str, language: str, results: Container[int] = ()) -> str:
@@ -141,24 +137,20 @@ def code_block(code: str, language: str, results: Container[int] = ()) -> str:
     return f'<div class="code"><pre><code>{"".join(marked)}</code></pre></div>\n'
 
 
-class Renderer(HTMLRenderer):
-    def __init__(self, attachments: Attachments, escape: bool):
-        super().__init__(escape=escape)
-        self.attachments = attachments
+def parser(escape: bool) -> MarkdownIt:
+    """A parser of GitHub's Markdown; nh3, which reads what it writes, decides on addresses."""
+    markdown = MarkdownIt("gfm-like", {"html": not escape}).use(tasklists_plugin)
+    assert markdown.linkify  # "gfm-like" has it
+    markdown.linkify.set({"fuzzy_link": False, "fuzzy_email": False})  # setup.py is no address
+    markdown.validateLink = lambda url: True  # type: ignore[method-assign]
+    markdown.normalizeLink = lambda url: url  # type: ignore[method-assign]
+    markdown.add_render_rule("fence", block_of_code)
+    markdown.add_render_rule("code_block", block_of_code)
+    markdown.add_render_rule("table_open", lambda *_: '<div class="table"><table>\n')
+    markdown.add_render_rule("table_close", lambda *_: "</table></div>\n")
+    return markdown
 
-    def block_code(self, code: str, info: str | None = None) -> str:
-        language = info.split(maxsplit=1)[0] if info and info.strip() else "text"
-        return code_block(code.rstrip("\n"), language)
 
-    def table(self, text: str) -> str:
-        return f'<div class="table"><table>\n{text}</table></div>\n'
-
-    def image(self, text: str, url: str, title: str | None = None) -> str:
-        address = html.unescape(url)
-        if address.startswith(ATTACHMENT):
-            name = unquote(address.removeprefix(ATTACHMENT))
-            for kind, data in self.attachments.get(name, {}).items():
-                address = f"data:{kind};base64,{data}"
-        attributes = {"src": address, "alt": plain(text)} | ({"title": title} if title else {})
-        text = " ".join(f'{name}="{html.escape(value)}"' for name, value in attributes.items())
-        return f"<img {text}>"
+def block_of_code(_: object, tokens: Sequence[Token], index: int, *rest: object) -> str:
+    language, *_others = tokens[index].info.split() or ["text"]
+    return code_block(tokens[index].content.rstrip("\n"), language)

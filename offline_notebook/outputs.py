@@ -15,12 +15,12 @@ from nbconvert.preprocessors import CoalesceStreamsPreprocessor
 
 from offline_notebook.clean import Cleaner
 from offline_notebook.markdown import to_html, with_formulas
-from offline_notebook.sanitise import sanitised
+from offline_notebook.sanitise import escaped, sanitised
 from offline_notebook.tree import entry, parse, plain
 from offline_notebook.widgets import VIEW, Widgets
 
 PICTURES = ("image/svg+xml", "image/png", "image/jpeg", "image/gif", "image/webp")
-SHOWN = {*PICTURES, "text/html", "text/markdown", "application/json", "text/plain", VIEW}
+SHOWN = {*PICTURES, "text/html", "text/markdown", "text/latex", "application/json", "text/plain", VIEW}
 VISIBLE = ["img", "hr", "math", "progress", "table"]
 LONGEST_TEXT = 200  # characters of the text that stands for a figure: a longer one lists all its data
 
@@ -78,6 +78,8 @@ class Outputs:
         for kind in PICTURES:
             if kind in data:
                 return picture(kind, joined(data[kind]), self.sentences["figure"], metadata)
+        if source := joined(data.get("text/latex", "")):
+            return f'<div class="html">{with_formulas(escaped(source))}</div>\n'
         if "application/json" in data:
             return terminal(json.dumps(data["application/json"], indent=2, ensure_ascii=False), "result")
         if "text/plain" in data and data.keys() <= SHOWN:

@@ -2,6 +2,7 @@
 
 import html
 import re
+from urllib.parse import unquote
 
 import nh3
 
@@ -33,6 +34,8 @@ PROPERTIES = """background-color border border-bottom border-collapse border-col
     font-variant font-weight height letter-spacing line-height margin margin-bottom margin-left margin-right
     margin-top max-height max-width min-height min-width opacity padding padding-bottom padding-left
     padding-right padding-top text-align text-decoration text-indent vertical-align white-space width"""
+ATTACHMENT = "attachment:"  # the start of the address of a picture that is stored in the notebook's cell
+Attachments = dict[str, dict[str, str]]  # the name of a picture in a cell -> its type -> base64
 SKIPPED = re.compile(r"[\x00-\x20]")  # by browsers where they read the scheme of an address
 FETCHING = re.compile(r"url|image|src|\\", re.IGNORECASE)  # in a style; the \ may hide one of these words
 CONTENT_TOO = {"canvas", "iframe", "noscript", "object", "script", "select", "style", "template", "textarea"}
@@ -44,15 +47,18 @@ MISSED = re.compile(
 )
 
 
-def sanitised(source: str) -> tuple[str, list[str]]:
+def sanitised(source: str, attachments: Attachments | None = None) -> tuple[str, list[str]]:
     """The part of a piece of HTML that needs no program and no network, with each element closed, and what
-    is missing in it."""
+    is missing in it. A picture among the ``attachments`` gets its data."""
     missing = [f"<{name.lower()}>" for name in MISSED.findall(source)]
 
     def checked(element: str, name: str, value: str) -> str | None:
         """An attribute's value, or None for one that a page may not have."""
         if name == "style" and FETCHING.search(value):
             return None
+        if name == "src" and value.startswith(ATTACHMENT):
+            stored = (attachments or {}).get(unquote(value.removeprefix(ATTACHMENT)), {})
+            return next((f"data:{kind};base64,{data}" for kind, data in stored.items()), value)
         return None if name == "href" and is_data(value) else value
 
     clean = nh3.clean(
@@ -64,7 +70,7 @@ def sanitised(source: str) -> tuple[str, list[str]]:
         tag_attribute_values={"input": {"type": {"checkbox"}}},
         set_tag_attribute_values={"input": {"disabled": ""}},
         filter_style_properties=set(PROPERTIES.split()),
-        url_schemes={"http", "https", "mailto", "data"},
+        url_schemes={"http", "https", "mailto", "data", ATTACHMENT.removesuffix(":")},
         link_rel=None,
     )
     return clean, list(dict.fromkeys(missing))

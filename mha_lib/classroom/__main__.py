@@ -7,7 +7,8 @@ import importlib.metadata
 import os
 import sys
 from argparse import ArgumentError, ArgumentParser, HelpFormatter, Namespace
-from contextlib import suppress
+from collections.abc import Callable
+from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
@@ -15,6 +16,7 @@ from urllib.parse import quote
 
 from mha_lib.classroom import lesson as course
 from mha_lib.classroom.jupyter import SETTINGS, trusting_copies
+from mha_lib.classroom.lesson.grammar import identity_in
 from mha_lib.classroom.lesson.language import ENGLISH, language_of_machine, words_in
 from mha_lib.classroom.lesson.shell import show_everything
 
@@ -143,8 +145,10 @@ def open_lab(root: Path, lessons: list[Path], options: Namespace) -> int:
 def present_lesson(root: Path, lessons: list[Path], options: Namespace) -> int:
     """Open one lesson as a deck of slides; returns when the server ends."""
     named = FIRST_SHOWN if options.lesson is None else options.lesson
-    lesson = lessons[0] if options.route else course.find_lesson(named, lessons)
+    lesson = lessons[0] if options.route else course.find_notebook(named, lessons)
     check_rise()
+    if lesson not in lessons:  # somebody's own, which is presented as it is
+        return serve(lesson.parent, "rise", lesson, [], options)
     asks = partial(begins_afresh, options.language)
     with trusting_copies(root):
         folder, messages = course.make_deck_copy(root, options.language, lesson.name, asks)
@@ -157,17 +161,42 @@ def chosen_lessons(options: Namespace, lessons: list[Path]) -> list[Path]:
     return list(dict.fromkeys(course.find_lesson(name, lessons) for name in options.lesson)) or lessons
 
 
+def write_each(
+    options: Namespace,
+    lessons: list[Path],
+    of_others: Callable[[Path], int],
+    of_lessons: Callable[[list[Path]], int],
+) -> int:
+    """Write what was named: lessons together, any other notebook beside its file; return the exit status."""
+    named = list(dict.fromkeys(course.find_notebook(name, lessons) for name in options.lesson))
+    statuses = [of_others(file) for file in named if file not in lessons]
+    if chosen := [file for file in named or lessons if file in lessons]:
+        statuses.append(of_lessons(chosen))
+    return max(statuses)
+
+
 def write_handouts(root: Path, lessons: list[Path], options: Namespace) -> int:
     from mha_lib.classroom.pages import handout
 
-    return handout.write_handouts(root, chosen_lessons(options, lessons), options.audience, options.output)
+    audience, output = options.audience, options.output
+    return write_each(
+        options,
+        lessons,
+        lambda file: handout.write_handout_of(file, options.language, audience, output),
+        lambda chosen: handout.write_handouts(root, chosen, audience, output),
+    )
 
 
 def write_slides(root: Path, lessons: list[Path], options: Namespace) -> int:
     from mha_lib.classroom.pages import slides
 
     check_rise()
-    return slides.write_slides(root, chosen_lessons(options, lessons), options.output)
+    return write_each(
+        options,
+        lessons,
+        lambda file: slides.write_slides_of(file, options.language, options.output),
+        lambda chosen: slides.write_slides(root, chosen, options.output),
+    )
 
 
 def write_site(root: Path, lessons: list[Path], options: Namespace) -> int:
@@ -246,7 +275,8 @@ def serve(root: Path, view: str, lesson: Path, messages: list[str], options: Nam
         settings += [f"--ServerApp.port={options.port}", "--ServerApp.port_retries=0"]
     if options.no_browser:
         settings.append("--no-browser")
-    with trained_ahead(root, options.language):
+    is_course = lesson.is_dir() or identity_in(lesson)
+    with trained_ahead(root, options.language) if is_course else nullcontext():
         LabApp.launch_instance([*settings, *options.extra])
     return 0
 
@@ -260,6 +290,7 @@ def check_rise() -> None:
 
 SWITCH = {"action": "store_true"}
 LESSONS = ("lesson", "handouts_lesson", {"nargs": "*"})
+NOTEBOOKS = ("lesson", "any_notebook", {"nargs": "*"})
 ROUTE = ("--route", "route", {"metavar": "NAME"})
 OUTPUT = ("--output", "output", {"type": lambda text: Path(text).resolve(), "metavar": "FOLDER"})
 SERVER = (("--port", "port", {"type": int}), ("--no-browser", "no_browser", SWITCH))
@@ -269,12 +300,12 @@ COMMANDS: dict[str, tuple[Any, ...]] = {
     "present": (present_lesson, ("lesson", "present_lesson", {"nargs": "?"}), ROUTE, *SERVER),
     "handouts": (
         write_handouts,
-        LESSONS,
+        NOTEBOOKS,
         ROUTE,
         ("--audience", "audience", {"choices": ("student", "instructor"), "default": "student"}),
         OUTPUT,
     ),
-    "slides": (write_slides, LESSONS, ROUTE, OUTPUT),
+    "slides": (write_slides, NOTEBOOKS, ROUTE, OUTPUT),
     "site": (write_site, LESSONS, ("--languages", "site_languages", {"nargs": "+"}), OUTPUT),
     "notes": (write_notes, LESSONS, ROUTE, OUTPUT),
     "doctor": (examine_machine,),

@@ -37,6 +37,35 @@ KB = "… KB"
 IS_CODE = re.compile(r"print|1 / 0|\nimport")
 
 
+LONG = "\n".join(f"    {chr(0x400 + number)}()" for number in range(60))  # each letter stands there once
+
+
+def command(home):
+    """The command, and the environment in which it finds the deck of the working tree."""
+    install_deck(home)
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "JUPYTER_PATH": str(home)}
+    return [sys.executable, "-m", "mha_lib.classroom", "slides"], environment
+
+
+def test_a_notebook_of_ones_own_is_printed_to_the_end_of_its_longest_slide(tmp_path):
+    file = tmp_path / "50% #1.ipynb"
+    (tmp_path / "img").mkdir()
+    lines = "\n".join(f"- line {chr(0x3B1 + number)}" for number in range(24))
+    cells = [
+        new_markdown_cell(f"# One\n\n{lines}"),
+        new_markdown_cell("## Two"),
+        new_code_cell(f"def f():\n{LONG}"),
+    ]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), file)
+    asked, environment = command(tmp_path / "home")
+    said = subprocess.run([*asked, file], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert (said.returncode, said.stderr) == (0, "")
+    pdf = file.with_suffix(".pdf").read_bytes()
+    assert len(re.findall(rb"/MediaBox", pdf)) > 3
+    assert {chr(0x3B1 + number) for number in range(24)} <= letters_of(pdf)
+    assert {chr(0x400 + number) for number in range(60)} <= letters_of(pdf)
+
+
 @pytest.fixture(scope="module")
 def course(tmp_path_factory):
     """A course whose slides were written, and the result of the command."""
@@ -49,10 +78,8 @@ def course(tmp_path_factory):
             for number, (kind, source) in enumerate(cells)
         ]
         nbformat.write(new_lesson(made), folder / f"{name}.ipynb")
-    install_deck(home)
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "JUPYTER_PATH": str(home)}
-    command = [sys.executable, "-m", "mha_lib.classroom", "slides"]
-    return root, subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True)
+    asked, environment = command(home)
+    return root, subprocess.run(asked, cwd=root, env=environment, capture_output=True, text=True)
 
 
 def test_each_slide_is_a_page_of_text_with_its_outputs_and_steps(course):

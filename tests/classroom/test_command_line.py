@@ -8,7 +8,9 @@ import sys
 from argparse import Namespace
 from pathlib import Path
 
+import nbformat
 import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from mha_lib.classroom import __main__ as command_line
 from tests.printed import last_line
@@ -63,6 +65,27 @@ def test_the_language_that_was_asked_for_last_is_opened_again(served, tmp_path, 
     assert "/work/zh-Hant/" in served[-1], "a language that the course no longer has"
     assert command_line.main(["present", "99", "--language", "zh"]) == 2
     assert "没有 '99' 这一课" in capsys.readouterr().err
+
+
+def test_any_notebook_is_presented_as_it_lies_there_and_its_handout_is_written_beside_it(
+    served, tmp_path, capsys
+):
+    file = tmp_path / "mine" / "50% #1.ipynb"
+    file.parent.mkdir()
+    ran = new_code_cell("1 / 0  # it does not run again", outputs=[new_output("stream", text="stored")])
+    nbformat.write(new_notebook(cells=[new_markdown_cell("# Mine"), ran]), file)
+    before = file.read_bytes()
+    assert command_line.main(["present", "mine/50% #1.ipynb"]) == 0
+    assert served == ["/rise/50% #1.ipynb"]
+    assert command_line.main(["handouts", "mine/50% #1.ipynb"]) == 0
+    page = file.with_suffix(".html")
+    assert capsys.readouterr().out.startswith(str(page))
+    assert "stored" in page.read_text(encoding="utf-8")
+    assert file.read_bytes() == before
+    assert not {"work", "build"} & {made.name for made in tmp_path.iterdir()}
+    (tmp_path / "broken.ipynb").write_text("[]")
+    assert command_line.main(["handouts", "mine/50% #1.ipynb", "broken.ipynb"]) == 1
+    assert "broken.ipynb" in last_line(capsys)
 
 
 def test_a_running_order_is_written_for_the_lessons_that_are_named(served, tmp_path, capsys):

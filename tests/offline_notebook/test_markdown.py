@@ -15,6 +15,7 @@ def formulas(page):
     ("source", "found"),
     [
         ("so $ x $ and $y$, $ 2x + 1 $", ["x", "y", "2x + 1"]),
+        ("so $ x^2$ and $y_1 $, costs $ a lot and $b", ["x^2", "y_1"]),
         ("$ 300 $, a day $ 5 or 7$ more, $5 or 7 $ less, $5 to $10", []),
         ("$HOME and $PATH, costs $ a lot and $b", []),
         ("`echo $HOME $PATH`\n\n    a = '$x$'\n\n```sh\n$$x$$ \\begin{aligned}a\\end{aligned} $y$\n```", []),
@@ -73,8 +74,33 @@ def test_attachments_task_lists_and_code_are_shown_as_jupyter_does():
     assert page.find("input", type="checkbox", checked=True, disabled=True)
     assert page.find("pre").get_text() == "x = '<b>'"
     assert page.select_one("pre .s1").get_text() == "'<b>'"
-    assert page.select_one("div > p > del").get_text() == "d"
+    assert page.select_one("div > p > s").get_text() == "d"
     assert page.a["href"] == "https://e.org"
+
+
+@pytest.mark.parametrize("address", ["p.png", "my%20picture.png", "图.png"])
+@pytest.mark.parametrize("form", ["![]({})", "<img src='{}' width='40'>", "| a |\n|---|\n| <img src={}> |"])
+def test_a_picture_stored_in_its_cell_is_found_however_it_is_written(form, address):
+    stored = {name: {"image/png": PIXEL} for name in ("p.png", "my picture.png", "图.png")}
+    page = read(to_html(form.format(f"attachment:{address}"), stored))
+    assert page.img["src"] == f"data:image/png;base64,{PIXEL}"
+
+
+@pytest.mark.parametrize(
+    ("source", "rows"),
+    [
+        ("- item\n\n  | a | b |\n  |---|---|\n  | 1 | 2 |\n- next", [["a", "b"], ["1", "2"]]),
+        ("a | b\n--|--\n1\n2 | 3 | 4", [["a", "b"], ["1", ""], ["2", "3"]]),
+        ("words\n| a | b\n|---|---\n| 1 | 2", [["a", "b"], ["1", "2"]]),
+    ],
+)
+def test_tables_are_read_as_github_reads_them(source, rows):
+    table = read(to_html(source)).table
+    assert [[cell.get_text() for cell in row.find_all(["th", "td"])] for row in table.find_all("tr")] == rows
+
+
+def test_a_files_name_is_no_address():
+    assert read(to_html("run setup.py, then www.e.org or a@b.org; see README.md")).find_all("a") == []
 
 
 def test_letters_that_mark_a_formula_are_no_way_to_another_one():

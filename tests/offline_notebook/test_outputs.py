@@ -68,3 +68,12 @@ def test_every_kind_that_counts_as_shown_shows_something(kind):
     page = Shown(shown({kind: content}))
     assert page.said == []
     assert page.page.find(["img", "svg"]) or page.page.get_text().strip()
+
+
+def test_latex_that_a_program_puts_out_is_set():
+    source = "The loss is $L < 1$ and\n\\begin{align}a&=b\\end{align}"
+    page = Shown(shown({"text/latex": source, "text/plain": "<Latex object>"}))
+    set_there = [formula["alttext"] for formula in page.page.find_all("math")]
+    assert set_there == ["L < 1", r"\begin{align}a&=b\end{align}"]
+    assert "The loss is" in page.page.get_text()
+    assert page.notes == page.said == []

@@ -5,6 +5,7 @@ from mha_lib.classroom.lesson.language import is_installed
 from mha_lib.classroom.lesson.lessons import (
     CourseError,
     find_lesson,
+    find_notebook,
     find_root,
     hands_out_solutions,
     in_one_line,

@@ -117,6 +117,17 @@ def find_lesson(name: str, lessons: list[Path]) -> Path:
     raise CourseError("no_lesson", name=repr(name), known=known)
 
 
+def find_notebook(name: str, lessons: list[Path]) -> Path:
+    """A lesson, or any other notebook by its path."""
+    file = Path(name)
+    is_lesson = file.stem in (lesson.stem for lesson in lessons)
+    return (
+        file.resolve()
+        if file.suffix == ".ipynb" and file.is_file() and not is_lesson
+        else find_lesson(name, lessons)
+    )
+
+
 def hands_out_solutions(root: Path) -> bool:
     """Whether students' copies hold the solutions: in no language if one ``course.json`` says "none"."""
     folders = [source_folder(root, language) for language in written_languages(root)]

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass
@@ -14,12 +15,13 @@ from mha_lib.classroom.lesson.files import as_json
 from mha_lib.classroom.lesson.grammar import Identity, identity_of
 from mha_lib.classroom.lesson.language import ENGLISH
 from mha_lib.classroom.lesson.lessons import CourseError
-from mha_lib.classroom.lesson.slides import STEP, Slide, read_stacks, title_of
+from mha_lib.classroom.lesson.slides import STEP, Slide, read_stacks, source, title_of
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
 
 IDS_SINCE = 5  # nbformat 4.5: in older notebooks cells have no ids
+CHINESE, KANA = re.compile("[\u4e00-\u9fff]"), re.compile("[\u3040-\u30ff]")  # kana: it is Japanese
 AT_ONCE = 64  # lessons that are kept read: those of some languages
 
 
@@ -49,8 +51,8 @@ class Lesson:
 
     @property
     def language(self) -> str:
-        """The language that the notebook says it is written in; English where it says none."""
-        named = self.identity.language if self.identity else ENGLISH
+        """The language that the notebook says it is written in; where it says none, that of its letters."""
+        named = self.identity.language if self.identity else language_of_text(self.cells)
         return str(self.notebook["metadata"].get("lang") or named)
 
     @property
@@ -69,6 +71,14 @@ class Lesson:
     def copy(self) -> "NotebookNode":
         """A notebook that may be changed."""
         return deepcopy(self.notebook)
+
+
+def language_of_text(cells: list[Any]) -> str:
+    """Chinese where a tenth of the letters of the texts are; else English."""
+    text = "".join(source(cell) for cell in cells if cell["cell_type"] == "markdown")
+    letters = sum(map(str.isalpha, text))
+    is_chinese = len(CHINESE.findall(text)) * 10 > letters and not KANA.search(text)
+    return "zh" if is_chinese else ENGLISH
 
 
 def read_lesson(file: Path) -> Lesson:

@@ -12,6 +12,7 @@ import { Fit } from "./fit.js";
 import { hideCode } from "./fold.js";
 import { Foot } from "./foot.js";
 import { markOutputs } from "./guess.js";
+import { isCut } from "./headings.js";
 import {
   answerDialogs,
   dropMessages,
@@ -23,6 +24,7 @@ import {
 import { holdKeys, listenToKeys } from "./keyboard.js";
 import { keysOf, listKeys } from "./keys.js";
 import { markSteps } from "./lines.js";
+import { followScroll } from "./long.js";
 import { layOut } from "./paper.js";
 import { followAddress, markPlaces, typedNumber } from "./places.js";
 import { pointersOf } from "./pointer.js";
@@ -34,6 +36,8 @@ import { Speaker } from "./speaker.js";
 import { onTurn, sections, shownSection } from "./stage.js";
 import { adoptStyles } from "./styles.js";
 import { takeOver } from "./turn.js";
+
+const isPaper = new URLSearchParams(window.location.search).has("paper"); // it is printed as it ran
 
 /** Words and styles come first: RISE opens the notebook only when this function is done. */
 export default async function prepareDeck(app, load) {
@@ -57,7 +61,7 @@ export default async function prepareDeck(app, load) {
   const open = () => {
     openDeck({ app, load, Dialog, isOwnCopy, carried, words, notice });
     const { currentWidget: panel } = app.shell;
-    panel.node.append(lineOfWithheld({ app, load, panel, words: words.withheld }) ?? "");
+    if (!isPaper) panel.node.append(lineOfWithheld({ app, load, panel, words: words.withheld }) ?? "");
   };
   document.addEventListener("ready", open, { once: true }); // Reveal's event
 }
@@ -82,9 +86,8 @@ function openDeck({ app, load, Dialog, isOwnCopy, carried, words: inAll, notice 
   const fit = new Fit({ words });
   const speaker = new Speaker({ words: inAll.speaker, passKey, fit });
   followDeck({ foot, speaker });
-  foot.greet(notice);
+  foot.greet(notice, isCut(notebook.model) && words.cut);
   showBusy({ panel, foot, words });
-  const isPaper = new URLSearchParams(window.location.search).has("paper"); // printed as it ran
   if (!isPaper) {
     markKept(panel, words.widget_dead).then(
       (isKept) => isKept && foot.greet(words.kept),
@@ -121,7 +124,7 @@ function openDeck({ app, load, Dialog, isOwnCopy, carried, words: inAll, notice 
     followAddress();
     listenToKeys({ notebook, keys, opened });
     window.mhaDeck = {
-      layOut: () => layOut(words),
+      layOut: () => layOut(words, notebook.widgets),
       shutDown: () => panel.sessionContext.shutdown(), // its kernel
     };
     Object.assign(document.body.dataset, { deck: "ready" });
@@ -138,6 +141,7 @@ function followDeck({ foot, speaker }) {
   };
   onTurn(arrive);
   arrive();
+  followScroll((isMore) => foot.showMore(isMore));
 }
 
 /** Queue the saves; the foot says that one has failed, and that the next has not. */

@@ -10,9 +10,9 @@ import { fitBeside, putBeside } from "./earlier.js";
 import { holdErrors, releaseErrors } from "./errors.js";
 import { foldCode } from "./fold.js";
 import { guessOutput } from "./guess.js";
+import { cellsOf, endOf, FITTED, shrink } from "./long.js";
 import { shownSection } from "./stage.js";
 
-const CELLS = ":scope > .jp-Cell:not(.reveal-skip), :scope > .fragment > .jp-Cell:not(.reveal-skip)";
 const ASKS = ":not(:has(.fragment.visible))"; // the question stands alone, and large
 const pen = document.createElement("canvas").getContext("2d");
 
@@ -55,6 +55,7 @@ export class Fit {
       putBeside(section);
     }
     this.#largest = this.fitParts(section, this.#largest);
+    document.dispatchEvent(new Event(FITTED));
   }
 
   /** Fit a slide that has a place on the page, explorers among its parts; returns the letters of its code. */
@@ -68,7 +69,9 @@ export class Fit {
 }
 
 /** Arrange a slide that has a place on a page, such as one in the sorter; returns the letters of its code. */
-export function fitSlide(section, largest) {
+export const fitSlide = (section, largest) => shrink(section, () => fitCells(section, largest));
+
+function fitCells(section, largest) {
   fitBeside(section, endOf(section));
   const cells = codeCellsOf(section);
   const measured = cells.map(measure);
@@ -79,7 +82,6 @@ export function fitSlide(section, largest) {
   return size;
 }
 
-const cellsOf = (section) => [...section.querySelectorAll(CELLS)];
 const codeCellsOf = (section) => cellsOf(section).filter(isCode);
 
 /** Whether a change concerns the layout. Explorers write into themselves too often to fit the slide each time. */
@@ -103,7 +105,6 @@ function roomOf(section) {
 }
 
 const besideIn = (section) => section.querySelector(".deck-earlier")?.offsetWidth ?? 0;
-const endOf = (section) => section.getBoundingClientRect().bottom - pixels(section, "paddingBottom");
 
 // ---- Measure ------------------------------------------------------------------------------------------
 

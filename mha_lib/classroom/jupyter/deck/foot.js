@@ -62,8 +62,8 @@ export class Foot {
     this.say(this.words.kernel_died, "failed");
   }
 
-  greet(notice) {
-    this.say([notice, this.words.keys_hint].filter(Boolean).join("\n"), "done");
+  greet(...notices) {
+    this.say([...notices, this.words.keys_hint].filter(Boolean).join("\n"), "done");
   }
 
   /** Take the question back, or else what was said. */
@@ -75,5 +75,11 @@ export class Foot {
 
   showPosition(section) {
     this.position.textContent = section.dataset.foot;
+  }
+
+  /** Say that the slide goes on below. */
+  showMore(isMore) {
+    this.position.dataset.more = isMore ? this.words.foot.more : "";
+    this.position.parentElement.classList.toggle("is-over", isMore);
   }
 }

@@ -1,11 +1,12 @@
 // Things that JupyterLab and RISE do with a notebook and that do not belong into a deck.
 import { passKernelNames } from "../shared/jupyterlab.js";
 import { fill } from "../shared/words.js";
+import { cutAtHeadings } from "./headings.js";
 
 const LINK = "rendermime:handle-local-link"; // the command that opens what a link in a text leads to
 
 /**
- * Take the toolbar off the notebook before it comes to the page. RISE only hides it, and there it computes its
+ * Change how the notebook is read, and take its toolbar off before it comes to the page. RISE only hides it, and there it computes its
  * colours without end: 5 to 40 RangeErrors a load in the console (RISE 0.43.1, JupyterLab 4.6.6).
  */
 export async function prepareNotebooks(app) {
@@ -14,7 +15,18 @@ export async function prepareNotebooks(app) {
   factory?.widgetCreated.connect((_, panel) => {
     panel.toolbar.parent = null;
     passKernelNames(panel.context);
+    // RISE begins to wait for the notebook after this.
+    panel.context.ready.then(() => {
+      dropTheme(panel.model);
+      cutAtHeadings(panel.model);
+    });
   });
+}
+
+/** Most of Reveal's themes load fonts from the network, and the deck has a look of its own. */
+function dropTheme(notebook) {
+  const stored = notebook.getMetadata.bind(notebook);
+  notebook.getMetadata = (name) => (name === "rise" ? { ...stored(name), theme: "white" } : stored(name));
 }
 
 /**

@@ -10,14 +10,17 @@ const MOMENT = 40; // milliseconds, and two frames: beside other decks, a page m
 const PATIENCE = 400; // moments in which a slide that keeps changing may come to rest
 
 /** Turn to each slide, as only a slide that is shown is drawn, and lay all of them out; returns their number. */
-export async function layOut(words) {
+export async function layOut(words, cells) {
   const pictures = [];
   const optional = sections().filter((one) => !isCore(one)).length;
   for (const section of sections()) {
     goTo(section);
+    dispatchEvent(new Event("resize")); // fits the first slide, too, to which nobody turns
     for (const answer of section.querySelectorAll("details")) answer.open = false;
     await rest(section);
+    keepCode(section, cells);
     pictures.push(Object.assign(pictureOf(section, document), { inert: false })); // its headings are the outline
+    writeCode(pictures.at(-1));
   }
   if (optional) tellOnTitle(pictures[0], fill(words.paper, { pages: pictures.length, optional }));
   const sheet = linkTo("picture.css", document);
@@ -28,6 +31,22 @@ export async function layOut(words) {
   document.body.replaceChildren(...pictures);
   await document.fonts.ready;
   return pictures.length;
+}
+
+/** CodeMirror leaves out lines that are far off the screen: on paper such code stands whole, without colours. */
+function keepCode(section, cells) {
+  for (const { node, model } of cells)
+    if (section.contains(node) && node.querySelector(".cm-gap"))
+      node.dataset.code = model.sharedModel.getSource();
+}
+
+function writeCode(picture) {
+  for (const cell of picture.querySelectorAll(".jp-CodeCell[data-code]")) {
+    const lines = cell.dataset.code.split("\n").map((text) => text || " ");
+    const write = (textContent) =>
+      Object.assign(document.createElement("div"), { className: "cm-line", textContent });
+    cell.querySelector(".cm-content").replaceChildren(...lines.map(write));
+  }
 }
 
 function tellOnTitle(picture, textContent) {

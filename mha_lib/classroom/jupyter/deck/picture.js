@@ -81,9 +81,11 @@ function copyDrawings(section, copy) {
 
 /** A section as Reveal has it while its slide is shown, whatever slide is shown now. */
 function asShown(section) {
+  const shrunk = section.style.getPropertyValue("--shrink");
   for (const name of ["hidden", "aria-hidden", "style"]) section.removeAttribute(name);
   section.classList.remove("past", "future");
   section.classList.add("present");
+  section.style.setProperty("--shrink", shrunk);
   return section;
 }
 

@@ -3,6 +3,7 @@
 //
 // The core path is what a clicker walks: all steps of a slide, then the next slide that is not optional. The
 // arrows walk the columns: a slide with the slides below it, most of which are optional.
+import { isBelow, scrollOn } from "./long.js";
 import { isCore, LIT, nextCore, reveal, sections, shownSection } from "./stage.js";
 import { finish, isTaken, light, stepsOf } from "./steps.js";
 
@@ -23,14 +24,18 @@ export function goTo(section) {
   reveal("slide", column, row);
 }
 
-/** Show the next step of the slide; false where none is left. */
+const nextStep = () => stepsOf(shownSection()).find((one) => !isTaken(one));
+
+/** Show the next step of the slide, or what of a long slide stands before it; false where nothing is left. */
 function stepOn() {
-  const step = stepsOf(shownSection()).find((one) => !isTaken(one));
+  const step = nextStep();
+  if ((!step || isBelow(step[0])) && scrollOn(1)) return true;
   if (step) take(step, "nextFragment", 0);
   return Boolean(step);
 }
 
 function stepBack() {
+  if (scrollOn(-1)) return true;
   const step = stepsOf(shownSection()).findLast(isTaken);
   if (step) take(step, "prevFragment", -1);
   return Boolean(step);
@@ -49,7 +54,8 @@ export function stepPastLines() {
   const seen = shownSection().querySelectorAll("[data-highlight]:not(.fragment:not(.visible) *)");
   for (const cell of seen) finish(cell);
   document.dispatchEvent(new Event(LIT));
-  stepOn();
+  const step = nextStep();
+  if (step) take(step, "nextFragment", 0);
 }
 
 const seen = () => sections().slice(0, sections().indexOf(shownSection()));

@@ -27,8 +27,19 @@
     document.adoptedStyleSheets.push(sheet);
   }
 
+  // RISE's button opens a notebook's path as it is: a # or % in a name would end or change it.
+  function mendAddresses() {
+    const open = window.open.bind(window);
+    const encode = (path) => path.split("/").map(encodeURIComponent).join("/");
+    window.open = (address, ...rest) => {
+      const [, start, path, query] = /^(.*?\/rise\/)(.*)(\?activeCellIndex=\d+)$/.exec(address) ?? [];
+      return open(path ? start + encode(path) + query : address, ...rest);
+    };
+  }
+
   async function activate(app) {
     schemePictures();
+    mendAddresses();
     const part = app.name === "Rise" ? "../deck/deck.js" : "../seat/seat.js";
     await (await import(part)).default(app, load);
   }

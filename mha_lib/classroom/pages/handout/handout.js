@@ -2,6 +2,8 @@
 // and paper. WORDS come from the page.
 
 const SECONDS_OF_THANKS = 1.5;
+const PAPER = 643 / 0.75; // pixels of the screen that fit on A4, where letters have three quarters of their size
+const SMALLEST = 0.6; // on paper, of what is too wide: words break in a table that would have to be smaller still
 
 function addCopyButton(block) {
   const button = document.createElement("button");
@@ -52,6 +54,13 @@ function letWideFormulasScroll() {
     const line = formula.closest("p, li, td, th, dd, h1, h2, h3, h4, h5, h6, summary, main");
     formula.classList.toggle("wide", formula.getBoundingClientRect().width > line.clientWidth);
   }
+}
+
+function fitOnPaper(box) {
+  const scale = Math.min(1, PAPER / box.scrollWidth);
+  const isTable = box.matches(".table, .html");
+  box.style.setProperty("--on-paper", isTable ? Math.max(SMALLEST, scale) : scale);
+  box.toggleAttribute("data-breaks", isTable && scale < SMALLEST);
 }
 
 /** The contents: beside the text on a wide screen, folded above it on a narrow one. */
@@ -121,6 +130,7 @@ addEventListener("beforeprint", () => {
     for (const fold of folds) fold.open = open;
   };
   setAll(true);
+  boxes.forEach(fitOnPaper);
   addEventListener("afterprint", () => setAll(false), { once: true });
 });
 const named = document.getElementById(decodeURIComponent(location.hash.slice(1)));

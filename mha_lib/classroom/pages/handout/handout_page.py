@@ -28,7 +28,9 @@ from mha_lib.classroom.lesson.slides import (
 from mha_lib.classroom.pages import page
 from mha_lib.classroom.pages.cleaner import cleaner_for
 from mha_lib.classroom.pages.handout.notebook import (
+    asks_to,
     cells_for,
+    count_skipped,
     describe,
     is_on_the_page,
     lines_of_ticks,
@@ -109,6 +111,8 @@ class HandoutPage:
         self.opening = self.open_with_picture()
         lead_links(self.body, address_of, self.words, complain)
         self.cleaner.clean_tree(self.body)
+        if count := count_skipped(lesson):
+            complain(self.words["skipped"].format(count=count))
         if count := self.outputs.widgets.not_stored:
             complain(self.words["not_stored"].format(count=count))
         link_terms(self.body, lesson, address_of)
@@ -217,6 +221,8 @@ class HandoutPage:
         if has_role(cell, "why"):
             kinds.append("why")
             content = content.replace("<details>", "<details open>", 1)  # folded in the notebook
+        if asks_to(cell, "hide-cell"):
+            content = folded("cell", self.words["hidden"], content)
         if has_role(cell, "solution"):
             content = folded("solution", self.words["solution"], content)
         name = html.escape(str(cell.get("id", "cell")))
@@ -234,11 +240,16 @@ class HandoutPage:
         if cell.get("id") in self.small:
             return f'<div class="small"></div>\n{self.hint(cell)}'  # small.js asks there for the answer
         ticks = lines_of_ticks(cell.source) if is_result else set()
-        code = code_block(cell.source, self.programming_language, ticks) if cell.source.strip() else ""
+        has_code = cell.source.strip() and not asks_to(cell, "remove-input")
+        code = code_block(cell.source, self.programming_language, ticks) if has_code else ""
         cell.outputs = [output for output in cell.outputs if not is_progress(output) and not is_hint(output)]
-        outputs = self.outputs.of(cell)
+        outputs = "" if asks_to(cell, "remove-output") else self.outputs.of(cell)
+        is_hidden = asks_to(cell, "hide-output") or entry(bool, cell.metadata, "jupyter", "outputs_hidden")
+        if outputs and is_hidden:
+            outputs = folded("output", self.words["output"], outputs)
         is_behind = SHOWS_MORE_THAN_CODE.search(outputs) and not has_role(cell, "about_code")
-        is_folded = is_behind or entry(bool, cell.metadata, "jupyter", "source_hidden")
+        is_hidden = asks_to(cell, "hide-input") or entry(bool, cell.metadata, "jupyter", "source_hidden")
+        is_folded = is_behind or is_hidden
         if code and is_folded and not has_role(cell, "solution"):
             code = folded("code", first_comment(cell.source) or self.words["code"], code)
         kind = "outputs result" if is_result else "outputs"

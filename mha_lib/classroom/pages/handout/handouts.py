@@ -12,6 +12,7 @@ from mha_lib.classroom.lesson.files import write_whole
 from mha_lib.classroom.lesson.reading import Lesson, read_lesson
 from mha_lib.classroom.pages.build import Build
 from mha_lib.classroom.pages.execution import CORES, execute, run_until_ctrl_c
+from mha_lib.classroom.pages.handout.exporter import is_signed
 from mha_lib.classroom.pages.handout.handout_page import HandoutPage
 from mha_lib.classroom.pages.handout.index import write_index
 from mha_lib.classroom.pages.handout.notebook import (
@@ -47,6 +48,21 @@ def write_handouts(
         run_lessons(root, lessons, build, write, audience)
     with build.attempt(folder / "index.html"):
         build.wrote(write_index(root, folder, audience), about="")
+    return build.end()
+
+
+def write_handout_of(file: Path, language: str, audience: str = STUDENT, folder: Path | None = None) -> int:
+    """Write the page of any notebook, with the outputs that it holds, beside it; return the exit status."""
+    build = Build(folder or file.parent, language)
+    with build.attempt(file):
+        notebook = read_lesson(file).copy()
+        if not is_signed(nbformat.read(file, as_version=4)):
+            notebook.metadata.pop("widgets", None)  # programs, of whomever
+        beside = {page.stem for page in build.folder.glob("*.html")} | {file.stem}
+        page = HandoutPage(Lesson(file, notebook), audience, build.warn_of(file.stem), among(beside))
+        target = build.folder / f"{file.stem}.html"
+        write_whole(target, page.render())
+        build.wrote(target)
     return build.end()
 
 

@@ -29,10 +29,21 @@ def cells_for(audience: str, notebook: NotebookNode) -> list[NotebookNode]:
 
 def is_on_the_page(cell: NotebookNode) -> bool:
     """Whether a handout shows a cell: of the cells on no slide it shows these three kinds, and ticks."""
-    if "remove-cell" in tags(cell):
+    if asks_to(cell, "remove-cell"):
         return False
     is_shown = slide_type(cell) != "skip" or has_role(cell, "solution", "why", "setup")
     return is_shown or only_ticks(cell)
+
+
+def asks_to(cell: NotebookNode, what: str) -> bool:
+    """Whether a tag of the cell asks to hide or remove a part of it, such as ``hide-input``."""
+    return what in (tag.replace("_", "-") for tag in tags(cell))
+
+
+def count_skipped(lesson: Lesson) -> int:
+    """How many cells of a notebook that is no lesson are left out, for they are on no slide."""
+    cells = [] if lesson.identity else lesson.cells
+    return sum(slide_type(cell) == "skip" and not is_on_the_page(cell) for cell in cells)
 
 
 def only_ticks(cell: NotebookNode) -> bool:

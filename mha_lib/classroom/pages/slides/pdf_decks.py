@@ -1,9 +1,13 @@
 """Prints the deck of each lesson, as it ran for its handout: a page a slide, with text as text."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
+
+import nbformat
 
 from mha_lib.classroom.lesson import CourseError, language_in
 from mha_lib.classroom.lesson.files import write_whole
@@ -11,8 +15,15 @@ from mha_lib.classroom.lesson.reading import as_file, read_lesson
 from mha_lib.classroom.pages.browser import is_administrator, require_browser
 from mha_lib.classroom.pages.build import Build
 from mha_lib.classroom.pages.execution import CORES
+from mha_lib.classroom.pages.handout.exporter import is_signed
 from mha_lib.classroom.pages.handout.handouts import address_of_run, run_changed
-from mha_lib.classroom.pages.slides.server import LONGEST_START, Server, serve_copy
+from mha_lib.classroom.pages.slides.server import (
+    LONGEST_START,
+    Server,
+    copy_course,
+    copy_notebook,
+    serve_copy,
+)
 from mha_lib.classroom.pages.sources import made_from, write_made
 
 WIDTH, HEIGHT = 1280, 720  # of a page, in CSS pixels
@@ -31,10 +42,31 @@ def write_slides(root: Path, lessons: list[Path], folder: Path | None = None) ->
     return build.end()
 
 
+def write_slides_of(file: Path, language: str, folder: Path | None = None) -> int:
+    """Print the slides of any notebook, with the outputs that it holds, beside it; return the exit status."""
+    require_browser(), require_playwright()
+    build = Build(folder or file.parent, language)
+
+    async def print_it(server: Server) -> None:
+        with build.attempt(file):
+            read_lesson(file)  # says why it can't be read
+            async with open_browser() as context:
+                deck = server.course / file.name
+                if is_signed(nbformat.read(file, 4)):
+                    server.trust(deck)
+                target = build.folder / f"{file.stem}.pdf"
+                write_whole(target, await printed(context, server.address_for_paper(deck)))
+                build.wrote(target)
+
+    with build.until_ctrl_c(), serve_copy(partial(copy_notebook, file)) as server:
+        asyncio.run(print_it(server))
+    return build.end()
+
+
 def print_decks(root: Path, lessons: list[Path], build: Build, folder: Path | None = None) -> None:
     """Print the decks of lessons that have run, as many at once as there are cores."""
     if lessons:
-        with serve_copy(root) as server:
+        with serve_copy(partial(copy_course, root)) as server:
             asyncio.run(print_all(server, root, lessons, build, folder))
 
 
@@ -49,17 +81,23 @@ async def print_all(
                 deck, run = server.deck_of(lesson), address_of_run(root, lesson)
                 give_outputs(deck, run)
                 target = address_of_slides(root, lesson, folder)
+                server.trust(deck)
                 # The sources of the run: where the lesson has changed since, the slides are old, too.
-                write_made(target, await printed(context, server.trust(deck)), made_from(run))
+                write_made(target, await printed(context, server.address_for_paper(deck)), made_from(run))
                 build.wrote(target)
 
+    async with open_browser() as context:
+        await asyncio.gather(*map(print_deck, lessons))
+
+
+@asynccontextmanager
+async def open_browser() -> AsyncIterator[Any]:
     async with require_playwright()() as playwright:
         sandbox = ["--no-sandbox"] if is_administrator() else []
         chromium = await playwright.chromium.launch(executable_path=require_browser(), args=sandbox)
         # Twice as many pixels, so that a canvas is sharp on paper.
         size = {"viewport": {"width": WIDTH, "height": HEIGHT}, "device_scale_factor": 2}
-        context = await chromium.new_context(**size, color_scheme="light")
-        await asyncio.gather(*map(print_deck, lessons))
+        yield await chromium.new_context(**size, color_scheme="light")
         await chromium.close()
 
 

@@ -11,7 +11,7 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,25 +39,42 @@ class Server:
         folder, _ = make_deck_copy(self.course, language_in(lesson), lesson.name)
         return folder / lesson.name
 
-    def trust(self, deck: Path) -> str:
-        """Trust a deck, so that its page shows the widgets it has stored; return its address for paper."""
-        place = urllib.parse.quote(deck.relative_to(self.course).as_posix())
-        trust = f"{self.url}/api/contents/{place}/trust?token={self.token}"
+    def trust(self, deck: Path) -> None:
+        """Trust a deck, so that its page shows the widgets it has stored."""
+        trust = f"{self.url}/api/contents/{self.place_of(deck)}/trust?token={self.token}"
         DIRECT.open(urllib.request.Request(trust, method="POST"), timeout=LONGEST_START).close()
-        return f"{self.url}/rise/{place}?paper&token={self.token}"
+
+    def address_for_paper(self, deck: Path) -> str:
+        return f"{self.url}/rise/{self.place_of(deck)}?paper&token={self.token}"
+
+    def place_of(self, deck: Path) -> str:
+        return urllib.parse.quote(deck.relative_to(self.course).as_posix())
+
+
+def copy_course(root: Path, course: Path) -> None:
+    for part in ("notebooks", "img"):  # all languages: traditional Chinese is made from two others
+        if (source_root(root) / part).is_dir():
+            shutil.copytree(source_root(root) / part, course / part)
+    for routes in root.glob("build/route-*"):
+        shutil.copytree(routes, course / "build" / routes.name)
+
+
+def copy_notebook(file: Path, folder: Path) -> None:
+    """Lay a copy of a notebook into the folder, beside links to what lies beside it, such as its pictures."""
+    shutil.copy(file, folder)
+    for beside in file.parent.iterdir():
+        if beside.name != file.name and not beside.name.startswith("."):
+            (folder / beside.name).symlink_to(beside.resolve())
 
 
 @contextmanager
-def serve_copy(root: Path) -> Iterator[Server]:
-    """Serve a copy of the lessons, with nothing of the user's own settings of Jupyter."""
+def serve_copy(fill: Callable[[Path], None]) -> Iterator[Server]:
+    """Serve a folder that ``fill`` fills, with nothing of the user's own settings of Jupyter."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         course, home = Path(folder, "course"), Path(folder, "home")
-        for part in ("notebooks", "img"):  # all languages: traditional Chinese is made from two others
-            if (source_root(root) / part).is_dir():
-                shutil.copytree(source_root(root) / part, course / part)
-        for routes in root.glob("build/route-*"):
-            shutil.copytree(routes, course / "build" / routes.name)
+        course.mkdir()
         home.mkdir()
+        fill(course)
         server = Server(f"http://127.0.0.1:{free_port()}", secrets.token_hex(16), course)
         process = start(server, home)
         try:

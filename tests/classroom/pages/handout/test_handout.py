@@ -381,3 +381,47 @@ def test_links_to_headings_are_understood_as_jupyter_names_them():
 
 def test_nbconvert_finds_the_exporter():
     assert get_exporter("handout") is HandoutExporter
+
+
+# ---- notebooks of others ----
+
+
+@pytest.mark.parametrize(
+    ("tag", "open_", "folded"),
+    [
+        ("", "CODE OUT", ""),
+        ("hide-input", "OUT", "CODE"),
+        ("hide_output", "CODE", "OUT"),
+        ("hide-cell", "", "CODE OUT"),
+        ("remove_input", "OUT", ""),
+        ("remove-output", "CODE", ""),
+        ("remove_cell", "", ""),
+    ],
+)
+def test_tags_hide_or_remove_what_they_name(tag, open_, folded):
+    main = Handout(code("CODE", printed("OUT"), tags=[tag] if tag else [])).main
+    inside = " ".join(part.get_text() for part in main.select("details :is(code, pre:not(.code pre))"))
+    assert re.findall("CODE|OUT", inside) == folded.split()
+    for part in main.select("details"):
+        part.decompose()
+    assert re.findall("CODE|OUT", main.get_text()) == open_.split()
+
+
+def test_cells_on_no_slide_are_counted_in_a_notebook_that_is_no_lesson():
+    cells = [text("# A deck"), code("import numpy", slide="skip"), text("To read at home.", slide="skip")]
+    assert [said for said in Handout(*cells).said if "2 cells" in said]
+    lesson = {"lesson": "03_lesson", "language": "en", "kind": "source"}
+    assert Handout(*cells, mha=lesson).said == []
+
+
+@pytest.mark.parametrize(
+    ("words", "about", "language"),
+    [
+        ("# 注意力\n\n用 `softmax` 算权重。", {}, "zh"),
+        ("# Attention, which Chinese texts call 注意力", {}, "en"),
+        ("# 注意の仕組みについて", {}, "en"),
+        ("# 注意力", {"lang": "en"}, "en"),
+    ],
+)
+def test_a_page_names_the_language_of_its_letters_where_the_notebook_names_none(words, about, language):
+    assert Handout(text(words), **about).soup.html["lang"] == language
