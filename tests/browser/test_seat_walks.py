@@ -7,6 +7,7 @@ import pytest
 import torch
 from playwright.sync_api import expect
 
+from mha_lib.classroom.exercises.small import Small
 from mha_lib.classroom.lesson import make_working_copy
 from mha_lib.classroom.lesson.grammar import has_role
 from mha_lib.classroom.lesson.routes import list_routes, make_route
@@ -35,7 +36,9 @@ def answer_to(cells, number):
     """What a student types into the exercise of this number: the value, or the solution by another name."""
     cell = cells[number]
     if name := cell.metadata.get("checks"):
-        return cell.source.replace("...", str(torch.as_tensor(EXERCISES[name].answer).tolist()), 1)
+        exercise = EXERCISES[name]
+        assert isinstance(exercise, Small)
+        return cell.source.replace("...", str(torch.as_tensor(exercise.answer).tolist()), 1)
     solution = next(each.source for each in cells[number:] if has_role(each, "solution"))
     (mine,) = re.findall(r"(?:def|class) (\w+)", cell.source)
     return re.sub(r"\b\w+_solution\b", mine, solution.partition("\n\n\ncheck.")[0])

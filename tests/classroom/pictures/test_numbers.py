@@ -155,7 +155,9 @@ def test_a_pair_is_a_dot_and_a_ring_on_one_scale_for_all_panels():
         assert axes.get_xlim() == pytest.approx((-0.09, 0.99))
         assert names(axes.xaxis)[1] == "right"
         assert texts(axes) == []
-    assert [text.get_text() for text in figure.axes[1].get_legend().get_texts()] == ["by zero", "by mean"]
+    legend = figure.axes[1].get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["by zero", "by mean"]
 
 
 def test_many_cells_are_one_image_from_zero_to_the_largest_number():
