@@ -183,6 +183,34 @@ EXERCISES: tuple[Judged, ...] = (
         within=0.06,
         hint="temperature-why",
     ),
+    Exercise("weight_before", weight_before, draw_weights, hint="looks-why").recognising(
+        itself=({"back": 0}, lambda weights: weights[:, 1:, 1:].diagonal(0, 1, 2).mean()),
+        two_before={"back": 2},
+        whole_rows=lambda weights: weights.diagonal(-1).mean(),
+        first_counted={"average": lambda found, length: found.sum() / (len(found) * length)},
+        summed=({"average": lambda found, _: found.sum()}, {"average": lambda found, _: found.sum(1).mean()}),
+        of_each_text={"average": lambda found, _: found.mean(1)},
+        of_each_query={"average": lambda found, _: found.mean(0)},
+        all_before=lambda weights: weights.tril(-1).sum(-1)[:, 1:].mean(),
+    ),
+    Exercise("without_head", without_head, draw_outputs, hint="without-why").recognising(
+        zeros={"stand_in": torch.zeros_like},
+        mean_of_each_text={"stand_in": lambda own: own.mean(-2, keepdim=True)},
+        mean_of_each_position={"stand_in": lambda own: own.mean(0)},
+        one_number={"stand_in": torch.mean},
+        mean_of_each_token={"stand_in": lambda own: own.mean(-1, keepdim=True)},
+        summed={"stand_in": lambda own: own.sum((0, 1))},
+        mean_of_all_heads=lambda outputs, head: without_head(
+            outputs, head, stand_in=lambda own: outputs.mean((0, 1, 2))
+        ),
+        all_heads_replaced=lambda outputs, head: mean_of_all(outputs[:, head]).expand_as(outputs),
+        text_replaced=lambda outputs, head: without_head(
+            outputs, head, places=lambda head: (head,), stand_in=lambda _: mean_of_all(outputs[:, head])
+        ),
+        counted_from_1={"places": lambda head: (slice(None), head - 1)},
+        head_cut_out=lambda outputs, head: torch.cat([outputs[:, :head], outputs[:, head + 1 :]], 1),
+        mean_alone=lambda outputs, head: mean_of_all(outputs[:, head]),
+    ),
     Small("refuting_result", 2, {"with_all_heads": 1, "both_heads": 3}, hint="refute"),
     Exercise("next_token_loss", next_token_loss, draw_texts, hint="ten-lines").recognising(
         not_shifted=(
@@ -234,16 +262,6 @@ EXERCISES: tuple[Judged, ...] = (
         shared_alike={"read_out": lambda normed, table: normed.mean(0).expand_as(normed) @ table.mT},
         read_out_missing={"read_out": nothing_done},
     ),
-    Exercise("weight_before", weight_before, draw_weights, hint="looks-why").recognising(
-        itself=({"back": 0}, lambda weights: weights[:, 1:, 1:].diagonal(0, 1, 2).mean()),
-        two_before={"back": 2},
-        whole_rows=lambda weights: weights.diagonal(-1).mean(),
-        first_counted={"average": lambda found, length: found.sum() / (len(found) * length)},
-        summed=({"average": lambda found, _: found.sum()}, {"average": lambda found, _: found.sum(1).mean()}),
-        of_each_text={"average": lambda found, _: found.mean(1)},
-        of_each_query={"average": lambda found, _: found.mean(0)},
-        all_before=lambda weights: weights.tril(-1).sum(-1)[:, 1:].mean(),
-    ),
     Exercise("weight_after_last_time", weight_after_last_time, draw_repeats, hint="looks-why").recognising(
         the_last_time_itself={"moved": 0},
         token_before={"moved": -1},
@@ -253,24 +271,6 @@ EXERCISES: tuple[Judged, ...] = (
         query_counted=lambda weights, tokens: weights.roll(-1, 1).diagonal().mean(),
         all_queries_counted={"average": lambda found, length: found.sum() / length},
         summed={"average": lambda found, _: found.sum()},
-    ),
-    Exercise("without_head", without_head, draw_outputs, hint="without-why").recognising(
-        zeros={"stand_in": torch.zeros_like},
-        mean_of_each_text={"stand_in": lambda own: own.mean(-2, keepdim=True)},
-        mean_of_each_position={"stand_in": lambda own: own.mean(0)},
-        one_number={"stand_in": torch.mean},
-        mean_of_each_token={"stand_in": lambda own: own.mean(-1, keepdim=True)},
-        summed={"stand_in": lambda own: own.sum((0, 1))},
-        mean_of_all_heads=lambda outputs, head: without_head(
-            outputs, head, stand_in=lambda own: outputs.mean((0, 1, 2))
-        ),
-        all_heads_replaced=lambda outputs, head: mean_of_all(outputs[:, head]).expand_as(outputs),
-        text_replaced=lambda outputs, head: without_head(
-            outputs, head, places=lambda head: (head,), stand_in=lambda _: mean_of_all(outputs[:, head])
-        ),
-        counted_from_1={"places": lambda head: (slice(None), head - 1)},
-        head_cut_out=lambda outputs, head: torch.cat([outputs[:, :head], outputs[:, head + 1 :]], 1),
-        mean_alone=lambda outputs, head: mean_of_all(outputs[:, head]),
     ),
     ClaimAboutAHead("claim", hint="refute"),
 )
