@@ -23,11 +23,12 @@ function hiddenBelow(section) {
   return hidden > 0.2 * paddingBelow(section) ? hidden : 0; // a little of the padding is free
 }
 
+/** Whether a table or a formula is wider than its place; beside a drawing, its place has no box of its own. */
 const isWide = (section) =>
-  [...section.querySelectorAll("table, mjx-math")].some(
-    (part) =>
-      part.offsetWidth > part.closest(".jp-RenderedHTMLCommon, .jp-OutputArea-output")?.clientWidth + 1,
-  );
+  [...section.querySelectorAll("table, mjx-math")].some((part) => {
+    const place = part.closest(".jp-RenderedHTMLCommon, .jp-OutputArea-output");
+    return part.offsetWidth > (place?.clientWidth || section.clientWidth) + 1;
+  });
 
 /** Fit a slide by `fit`, with the largest words with which all of it is seen. */
 export function shrink(section, fit) {
