@@ -33,7 +33,7 @@ def cases():
 
 
 def answer_to(cells, number):
-    """What a student types into the exercise of this number: the value, or the solution by another name."""
+    """Return what a student types into the exercise of this number: the value, or the solution renamed."""
     cell = cells[number]
     if name := cell.metadata.get("checks"):
         exercise = EXERCISES[name]

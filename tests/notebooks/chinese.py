@@ -54,7 +54,7 @@ def findings(english: str, chinese: str) -> Iterator[str]:
 
 
 def unlike_a_lecturer(chinese: str) -> Iterator[str]:
-    """What is right and yet not what a lecturer would say: words, sizes, 的 without a noun, 它 too often."""
+    """Yield what is right and yet no lecturer would say: words, sizes, 的 without a noun, 它 too often."""
     prose = re.sub("“它”", "", without_code(chinese))
     for found, instead in BETTER_SAID.items():
         for match in re.finditer(found, prose, re.M):

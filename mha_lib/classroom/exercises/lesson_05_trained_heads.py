@@ -123,7 +123,7 @@ def patched_head(
     merged: Step = lambda outputs: outputs.flatten(2),
     project: Step = torch.matmul,
 ) -> Tensor:
-    """What the attention adds with one head of another run, (B, N, D); each keyword replaces one step."""
+    """Return what the attention adds with one head of another run, (B, N, D); a keyword replaces a step."""
     return project(merged(swapped(outputs, donated, head)), W_o)
 
 

@@ -10,10 +10,9 @@ import { fitBeside, putBeside } from "./earlier.js";
 import { holdErrors, releaseErrors } from "./errors.js";
 import { foldCode } from "./fold.js";
 import { guessOutput } from "./guess.js";
-import { cellsOf, endOf, FITTED, shrink } from "./long.js";
+import { ASKS, cellsOf, endOf, FITTED, shrink } from "./long.js";
 import { shownSection } from "./stage.js";
 
-const ASKS = ":not(:has(.fragment.visible))"; // the question stands alone, and large
 const pen = document.createElement("canvas").getContext("2d");
 
 /** The deck's length --u, in pixels of the page that holds the node. */

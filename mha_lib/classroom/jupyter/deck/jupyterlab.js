@@ -6,8 +6,9 @@ import { cutAtHeadings } from "./headings.js";
 const LINK = "rendermime:handle-local-link"; // the command that opens what a link in a text leads to
 
 /**
- * Change how the notebook is read, and take its toolbar off before it comes to the page. RISE only hides it, and there it computes its
- * colours without end: 5 to 40 RangeErrors a load in the console (RISE 0.43.1, JupyterLab 4.6.6).
+ * Change how the notebook is read, and take its toolbar off before it comes to the page. RISE only hides the toolbar,
+ * which there computes its colours without end: 5 to 40 RangeErrors a load in the console (RISE 0.43.1, JupyterLab
+ * 4.6.6).
  */
 export async function prepareNotebooks(app) {
   await app.started; // then the factory of notebooks is there, and RISE has opened none yet

@@ -5,7 +5,8 @@ import { shownSection } from "./stage.js";
 const CELLS = ":scope > .jp-Cell:not(.reveal-skip), :scope > .fragment > .jp-Cell:not(.reveal-skip)";
 const SIZES = [1, 0.9, 0.8, 0.7]; // of words: the smallest has letters of 18 u
 const HAVE_THEIR_ROOM = ".mha-explorer, .deck-error"; // they take what is left, and scroll by themselves
-const ALONE = ":has(> [data-asks]):not(:has(.fragment.visible))"; // a question, large, until its result comes
+export const ASKS = ":not(:has(.fragment.visible))"; // the question stands alone, and large
+const ALONE = `:has(> [data-asks])${ASKS}`;
 const PAGE = 0.85; // of the screen: what was the last line is then the first
 
 export const cellsOf = (section) => [...section.querySelectorAll(CELLS)];
@@ -37,14 +38,15 @@ export function shrink(section, fit) {
   section.toggleAttribute("data-wide", false);
   const isTooLarge = () => hiddenBelow(section) > 0 || isWide(section);
   let result;
-  for (const size of section.querySelector(HAVE_THEIR_ROOM) ? [1] : SIZES) {
+  const hasItsRoom = section.querySelector(HAVE_THEIR_ROOM) !== null;
+  for (const size of hasItsRoom ? [1] : SIZES) {
     section.style.setProperty("--shrink", size);
     section.toggleAttribute("data-shrunk", size < 1);
     result = fit();
     if (!isTooLarge()) break;
   }
   section.toggleAttribute("data-wide", isWide(section));
-  section.toggleAttribute("data-long", !section.querySelector(HAVE_THEIR_ROOM) && hiddenBelow(section) > 0);
+  section.toggleAttribute("data-long", !hasItsRoom && hiddenBelow(section) > 0);
   section.scrollTop = scrolled;
   return result;
 }
