@@ -106,7 +106,7 @@ def from_gguf(path: str | Path) -> tuple[LanguageModel, Any]:
 
 
 def llama(sizes: dict[str, Any], state: dict[str, Tensor]) -> LanguageModel:
-    """Return the model of these sizes whose parameters are the tensors of ``state``, as ``from_gguf`` does."""
+    """Return the model of these sizes, whose parameters are the tensors of ``state``."""
     norm = partial(nn.RMSNorm, eps=sizes["eps"])
     table = partial(nn.Embedding, *state["table.weight"].shape)
     width, heads, hidden = (sizes[name] for name in ("width", "heads", "hidden"))
@@ -114,7 +114,8 @@ def llama(sizes: dict[str, Any], state: dict[str, Tensor]) -> LanguageModel:
     options |= {"rotary": Rotary(sizes["base"]), "gated": True, "norm": norm}
     with torch.device("meta"):  # the parameters come from the file
         layers = [EncoderLayer(width, heads, hidden, **options) for _ in range(sizes["layers"])]
-        model = LanguageModel(table(), layers, norm(width), table() if "unembedding.weight" in state else None)
+        unembedding = table() if "unembedding.weight" in state else None
+        model = LanguageModel(table(), layers, norm(width), unembedding)
     model.load_state_dict(state, assign=True)
     return model.requires_grad_(False).eval()
 
@@ -143,8 +144,8 @@ def read_gguf(path: str | Path) -> tuple[dict[str, Any], dict[str, Tensor], Any]
     for at in range(count):
         names |= {f"blk.{at}.{name}.weight": f"layers.{at}.{ours}.weight" for name, ours in PARTS.items()}
     refuse(tensors.keys() ^ names.keys(), {name: "left over" for name in tensors})
-    sizes = {"layers": count, "width": width, "heads": heads, "head_dim": head_dim}
-    sizes |= {"kv_heads": said.get("llama.attention.head_count_kv"), "hidden": said["llama.feed_forward_length"]}
+    sizes = {"layers": count, "width": width, "hidden": said["llama.feed_forward_length"]}
+    sizes |= {"heads": heads, "kv_heads": said.get("llama.attention.head_count_kv"), "head_dim": head_dim}
     sizes |= {"base": said.get("llama.rope.freq_base", 10_000.0)}
     sizes |= {"eps": said["llama.attention.layer_norm_rms_epsilon"]}
     state = {names[x.name]: torch.tensor(dequantize(x.data, x.tensor_type)) for x in reader.tensors}
