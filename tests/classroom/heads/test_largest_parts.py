@@ -39,7 +39,10 @@ def test_parts_are_told_by_what_they_decide_and_all_others_in_one_sum(model):
         assert_close(found.logits[place], logits[[said, rival]])
         for at, part in enumerate(order[:K]):
             kind, *where = every.parts[part]
-            row = every.weights[where[0]][0, where[1], place] if kind == "head" else torch.zeros(N - 1)
+            row = torch.zeros(N - 1)
+            if kind == "head":
+                layer, head = map(int, where)
+                row = every.weights[layer][0, head, place]
             assert_close(found.weights[place, at], row)
     assert is_rival_likelier == {True, False}
     assert found.parts == every.parts

@@ -2,6 +2,7 @@
 
 import json
 from types import SimpleNamespace
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -24,7 +25,8 @@ def real(tmp_path_factory):
 
 @pytest.fixture
 def widget(real):
-    widget = who_said_large(*real, "the other 1", most=MOST)
+    model, tokenizer = real
+    widget = who_said_large(model, tokenizer, "the other 1", most=MOST)
     widget.send = Mock()
     yield widget
     widget.close()
@@ -80,7 +82,8 @@ def test_a_text_that_is_typed_is_answered(widget):
 @pytest.mark.parametrize(("variable", "alone"), [("", False), ("1", True)])
 def test_a_page_without_python_is_told_so(real, monkeypatch, variable, alone):
     monkeypatch.setenv("MHA_FOR_A_PAGE", variable)
-    widget = who_said_large(*real, "the", most=3)
+    model, tokenizer = real
+    widget = who_said_large(model, tokenizer, "the", most=3)
     assert widget.alone is alone
     widget.close()
 
@@ -101,11 +104,16 @@ def test_the_text_ends_where_the_model_ends_it(real, widget):
     ended.close()
 
 
-def test_arguments_that_do_not_fit_are_refused(real):
-    for options, sentence in (
-        ({"start": " "}, "start must be a text of one token or more"),
-        ({"most": 1}, "most must be 2 tokens or more"),
-        ({"head": (9, 9)}, "head must be None or one of"),
-    ):
-        with pytest.raises(ValueError, match=sentence):
-            who_said_large(*real, **({"start": "the"} | options))
+REFUSED: dict[str, dict[str, Any]] = {
+    "start must be a text of one token or more": {"start": " "},
+    "most must be 2 tokens or more": {"most": 1},
+    "head must be None or one of": {"head": (9, 9)},
+}
+
+
+@pytest.mark.parametrize("sentence", REFUSED)
+def test_arguments_that_do_not_fit_are_refused(real, sentence):
+    model, tokenizer = real
+    options = {"start": "the"} | REFUSED[sentence]
+    with pytest.raises(ValueError, match=sentence):
+        who_said_large(model, tokenizer, **options)
