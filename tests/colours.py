@@ -22,7 +22,8 @@ def contrast(one: str, other: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-# What people see of linear red, green and blue: Machado, Oliveira and Fernandes 2009, at severity 1.
+# Linear red, green and blue as people without one kind of cone see them:
+# Machado, Oliveira and Fernandes 2009, at severity 1.
 VISIONS = {
     "all colours": np.eye(3),
     "no red": np.array(

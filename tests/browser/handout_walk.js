@@ -36,6 +36,14 @@ function coloursOf(canvas) {
   return new Set(new Uint32Array(data.buffer)).size;
 }
 
+/** Whether the view that is shown has been drawn: the arcs, or a map of several colours. */
+function isDrawn(root) {
+  const arcs = root.querySelector(".arcs");
+  return arcs.hidden
+    ? coloursOf(root.querySelector("canvas")) >= 10
+    : Boolean(arcs.querySelector("[data-key]"));
+}
+
 async function walkExplorer(root) {
   for (const input of all(".settings :is([type=range], [type=checkbox], select)", root))
     for (const value of [...endsOf(input), nowIn(input)]) {
@@ -43,8 +51,13 @@ async function walkExplorer(root) {
       set(input, value);
       await rest(root, doing);
       if (!root.querySelector("[role=alert]").hidden) faults.push(`an error: ${doing}`);
-      if (coloursOf(root.querySelector("canvas")) < 10) faults.push(`not painted: ${doing}`);
+      if (!isDrawn(root)) faults.push(`not drawn: ${doing}`);
     }
+  if (!root.querySelector(".arcs").hidden) {
+    root.querySelector("button.view").click();
+    await rest(root, "the map");
+    if (!isDrawn(root)) faults.push("not drawn: the map");
+  }
   const status = root.querySelector("[role=status]");
   const press = (key) => {
     document.activeElement.dispatchEvent(
@@ -52,7 +65,7 @@ async function walkExplorer(root) {
     );
     return status.textContent;
   };
-  root.querySelector("[role=group] > *").focus();
+  root.querySelector(".map [role=group] > *").focus();
   const said = ["ArrowDown", "ArrowDown", "ArrowRight", "ArrowRight"].map(press);
   if (!said.every(Boolean) || new Set(said).size < 2) faults.push(`keys say: ${said}`);
   for (const key of ["Enter", "Escape"]) press(key);

@@ -78,5 +78,5 @@ def test_the_walk_finds_what_is_wrong_with_a_deck(page: Page, watch: Watch, jupy
     for (kind, (_, said)), place in zip(BAD_SLIDES.items(), places, strict=True):
         assert re.search(said, f"{place} {faults.get(place)}", re.DOTALL), f"{kind} was not found: {faults}"
     assert "slide-0-0+0" not in faults, "nothing is wrong with the first slide"
-    assert faults["running"][0].startswith("slide 4 ")
+    assert faults["running"][0].startswith("slide 4: ")
     assert "404" in faults["opening"][0], "the picture is missed at once"

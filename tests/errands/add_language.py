@@ -24,8 +24,9 @@ def make(root: Path) -> None:
         lesson.write_text(as_file(in_french(read_lesson(lesson).copy())), encoding="utf-8")
     (words / "fr").mkdir()
     for file in (words / "en").glob("*.json"):
-        said = bracketed(json.loads(file.read_text(encoding="utf-8")))
-        (words / "fr" / file.name).write_text(json.dumps(said), encoding="utf-8")
+        said = json.dumps(bracketed(json.loads(file.read_text(encoding="utf-8"))), ensure_ascii=False)
+        said = re.sub(r"⟦([\d.]+ min\. )", r"\1⟦", said)  # the minutes of a slide begin its notes
+        (words / "fr" / file.name).write_text(said, encoding="utf-8")
     figures = {
         file.name: {word: f"⟦{word}⟧" for word in words_of_drawing(file.read_bytes())}
         for file in (root / "img").glob("*.svg")

@@ -17,7 +17,7 @@ WRONG = "def my_split_heads(x, num_heads):\n    return x.view(x.shape[0], num_he
 RIGHT = "def my_split_heads(x, num_heads):\n    return x.view(*x.shape[:2], num_heads, -1).transpose(1, 2)"
 EXPLORER = """
 from mha_lib.classroom.explorer.widget import Explorer
-shown, = (one for one in Explorer._alive if isinstance(one, Explorer))
+shown, = (one for one in Explorer._alive if isinstance(one, Explorer) and "valid_lens" in one.settings)
 print(shown.comm.comm_id)
 """
 

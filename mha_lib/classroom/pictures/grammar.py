@@ -33,7 +33,7 @@ def role_in(role: Any, roles: Sequence[str]) -> str:
 
 
 def of_panel(given: Any, title: str) -> Any:
-    """What is given for the panel of this title: one thing for all panels, or a {title: …}."""
+    """Return the part of an argument for the panel of this title: one for all panels, or a {title: …}."""
     return given.get(title) if isinstance(given, Mapping) else given
 
 

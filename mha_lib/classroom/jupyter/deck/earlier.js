@@ -5,16 +5,25 @@ import { isCore, sections } from "./stage.js";
 
 const PICTURE = ".jp-OutputArea-output img, .mha-explorer .map > canvas, .jp-MarkdownOutput img[src*='.svg']";
 const COMES = ".jp-CodeCell:is([data-shows~=picture], [data-shows~=explorer])";
+const WIDEST = 40; // letters of a line of code: a longer one would be wrapped beside a picture
 const LEAST = 0.25; // of the height of a slide: a lower picture is not worth its place
 
 const showsPicture = (section) => Boolean(section.querySelector(`${COMES}, ${PICTURE}`));
 const isOf = (name) => (cell) => cell.model.id === name || cell.model.id.endsWith(`-${name}`); // as in a route
 
-/** Mark the exercises of the core path that show no picture of their own. */
+function isWide(model) {
+  const isShown = model.type === "code" && !model.getMetadata("jupyter")?.source_hidden;
+  const lines = model.sharedModel.getSource().split("\n");
+  return isShown && lines.some(({ length }) => length > WIDEST);
+}
+
+/** Mark the exercises of the core path that show no picture of their own, and whose code is not wide. */
 export function markExercises({ widgets }) {
   for (const { model, node } of widgets) {
     const section = node.closest("section");
     if (!section || !hasRole(model, "exercise") || !isCore(section) || showsPicture(section)) continue;
+    const isHere = (cell) => cell.node.closest("section") === section;
+    if (widgets.some((cell) => isHere(cell) && isWide(cell.model))) continue;
     const named = widgets.find(isOf(model.getMetadata("beside")));
     section.dataset.beside = named?.node.closest("section").id ?? "";
   }

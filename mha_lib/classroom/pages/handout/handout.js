@@ -114,14 +114,6 @@ document.fonts.ready.then(measure); // formulas bring theirs along
 measure();
 const contents = document.querySelector("nav details");
 if (contents) showContents(contents);
-const named = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-if (named) {
-  // Live pictures above the named step grow after the browser has gone there: go again, until the reader acts.
-  const grown = new ResizeObserver(() => named.scrollIntoView({ behavior: "instant" }));
-  grown.observe(document.body);
-  for (const act of ["wheel", "touchstart", "pointerdown", "keydown"])
-    addEventListener(act, () => grown.disconnect(), { once: true, passive: true });
-}
 // Paper cannot be unfolded: answers are opened for it, and folded again after it.
 addEventListener("beforeprint", () => {
   const folds = document.querySelectorAll("main details:not([open], .fold-code)");
@@ -131,3 +123,11 @@ addEventListener("beforeprint", () => {
   setAll(true);
   addEventListener("afterprint", () => setAll(false), { once: true });
 });
+const named = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+if (named) {
+  // Live pictures above the named step grow after the browser has gone there: go again, until the reader acts.
+  const grown = new ResizeObserver(() => named.scrollIntoView({ behavior: "instant" }));
+  grown.observe(document.body);
+  for (const act of ["wheel", "touchstart", "pointerdown", "keydown"])
+    addEventListener(act, () => grown.disconnect(), { once: true, passive: true });
+}

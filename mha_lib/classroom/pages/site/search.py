@@ -1,4 +1,4 @@
-"""What the site's search page looks through: the steps of the lessons, and the sections of the documents."""
+"""Makes the index of the site's search page: the steps of the lessons, and the sections of the documents."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
