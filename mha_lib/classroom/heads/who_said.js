@@ -157,7 +157,12 @@ class WhoSaidView {
     this.told = make("p", { role: "status" });
     const answer = make("div", { className: "answer" }, this.table, this.told);
     const className = "mha-explorer mha-who-said";
-    this.root = make("div", { className }, settings, this.problem, this.text, answer);
+    this.choice = make("select", { onchange: () => this.takeKept(this.choice.value) });
+    const kept = Object.keys(model.get("kept"));
+    for (const text of kept) this.choice.append(make("option", { textContent: text }));
+    this.choice.value = model.get("start");
+    const choice = make("label", { className: "kept", hidden: !kept.length }, words.kept, this.choice);
+    this.root = make("div", { className }, choice, settings, this.problem, this.text, answer);
     settings.hidden = model.get("alone") && this.isLarge;
     this.showTemperature();
   }
@@ -229,6 +234,13 @@ class WhoSaidView {
       temperature: this.slider.valueAsNumber,
       seed,
     });
+  }
+
+  takeKept(text) {
+    this.run += 1; // an answer that Python still owes is not shown
+    this.input.value = text;
+    this.problem.hidden = true;
+    this.take(this.model.get("kept")[text]);
   }
 
   /** Show Python's account of a text. Its tokens are counted: each is the place of its name. */

@@ -53,7 +53,7 @@ def who_said(
     check_arguments(model, start, most, temperature, head)
     function = PageFunction(IN_WORKER, {"step": step_program(model)})
     words = words_here()["who_said"]
-    parts = names_of_parts(model, words)
+    parts = names_of_parts([layer.self_attention.num_heads for layer in model.layers], words)
     return WhoSaid(
         words=words,
         page=function.as_dict() | {"parts": parts, "width": len(model.layers) * model.table.embedding_dim},
@@ -66,13 +66,17 @@ def who_said(
     )
 
 
-def names_of_parts(model: Any, words: dict[str, Any]) -> list[dict[str, Any]]:
-    """The names of all parts in the order of ``Shares``, with the place of each head."""
+def names_of_parts(heads: Sequence[int], words: dict[str, Any]) -> list[dict[str, Any]]:
+    """The names of all parts in the order of ``Shares``, with the place of each head.
+
+    ``heads`` are the numbers of heads of the layers.
+    """
     names = words["parts"]
     parts: list[dict[str, Any]] = [{"name": names["table"]}]
-    for number, layer in enumerate(model.layers):
-        heads = range(layer.self_attention.num_heads)
-        parts += [{"name": names["head"].format(layer=number, head=h), "head": [number, h]} for h in heads]
+    for number, count in enumerate(heads):
+        parts += [
+            {"name": names["head"].format(layer=number, head=h), "head": [number, h]} for h in range(count)
+        ]
         parts.append({"name": names["network"].format(layer=number)})
     return parts
 
@@ -146,6 +150,7 @@ class WhoSaid(CellWidget):
     most = Int(96).tag(sync=True)
     temperature = Float(0.0).tag(sync=True)
     account = Dict().tag(sync=True)  # of the first text, where Python computes: see who_said_large.py
+    kept = Dict().tag(sync=True)  # {text: account} of texts to choose from
     alone = Bool(False).tag(sync=True)  # whether the page has no Python to ask
     head: List = List().tag(sync=True)  # layer and head; empty for the one that wrote most
 
@@ -160,5 +165,5 @@ class WhoSaid(CellWidget):
 
     def close(self) -> None:
         # JupyterLab keeps the state of a closed widget.
-        self.page, self.words, self.account, self.vocabulary = {}, {}, {}, []
+        self.page, self.words, self.account, self.kept, self.vocabulary = {}, {}, {}, {}, []
         super().close()

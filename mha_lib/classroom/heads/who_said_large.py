@@ -5,6 +5,7 @@ state, so that a page without a kernel shows it.
 """
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -20,41 +21,53 @@ DIGITS = 3  # of the numbers that a page gets
 
 
 def who_said_large(
-    model: LanguageModel,
+    model: LanguageModel | None,
     tokenizer: Any,
     start: str,
     *,
     most: int = 48,
     temperature: float = 0.0,
     head: tuple[int, int] | None = None,
+    kept: Mapping[str, dict[str, Any]] | None = None,
 ) -> "WhoSaidLarge":
     """A text that Python writes with the model, and for each token the ten parts that decided it.
 
     model      as for ``largest_parts``
     tokenizer  with ``encode(text).ids`` and ``decode(tokens)``, as ``load_real_model`` returns it
     start, most, temperature, head   as for ``who_said``; a head is shown where it is one of the ten
+    kept       accounts by text, as ``account_of`` returns them: a reader chooses among these. Where ``model``
+               is None, there are no others, and ``start`` is one of them
 
     All other parts stand in one row. Raises TypeError or ValueError for arguments that don't fit.
     """
-    check_model(model)
-    check_arguments(model, start, most, temperature, head)
-    return WhoSaidLarge(model, tokenizer, start, most, temperature, list(head or []))
+    if model is not None:
+        check_model(model)
+        check_arguments(model, start, most, temperature, head)
+    return WhoSaidLarge(model, tokenizer, start, most, temperature, list(head or []), dict(kept or {}))
 
 
 class WhoSaidLarge(WhoSaid):
     """The widget that ``who_said_large`` returns."""
 
     def __init__(
-        self, model: LanguageModel, tokenizer: Any, start: str, most: int, temperature: float, head: list[int]
+        self,
+        model: LanguageModel | None,
+        tokenizer: Any,
+        start: str,
+        most: int,
+        temperature: float,
+        head: list[int],
+        kept: dict[str, dict[str, Any]],
     ):
         self._model, self._tokenizer = model, tokenizer
         words = words_here()["who_said"]
-        account = account_of(model, tokenizer, start, most, temperature, words)
+        account = kept.get(start) or account_of(model, tokenizer, start, most, temperature, words)
         super().__init__(
             words=words,
-            page={"parts": names_of_parts(model, words)},
+            page={"parts": names_of_parts(account["heads"], words)},
             account=account,
-            alone=bool(os.environ.get(FOR_A_PAGE)),
+            kept=kept,
+            alone=model is None or bool(os.environ.get(FOR_A_PAGE)),
             start=start,
             most=most,
             temperature=float(temperature),
@@ -72,7 +85,7 @@ class WhoSaidLarge(WhoSaid):
 
 
 def account_of(
-    model: LanguageModel,
+    model: Any,
     tokenizer: Any,
     text: str,
     most: int,
@@ -82,6 +95,7 @@ def account_of(
 ) -> dict[str, Any]:
     """Return what the page shows of a text and of what the model adds to it, or the ``problem`` of the text.
 
+    heads   how many each layer has
     names   of the n + 1 tokens, then of the n rivals of all but the first
     typed   how many tokens the text has
     steps   for each token but the first its rival's place in ``names``, both logits, and the rows of the
@@ -111,7 +125,8 @@ def account_of(
         steps.append({"rival": rival, "logits": rounded(found.logits[place]), "rows": rows})
     names = [tokenizer.decode([token], skip_special_tokens=False) for token in tokens[0].tolist()]
     names += [tokenizer.decode([token], skip_special_tokens=False) for token in found.rivals.tolist()]
-    return {"names": names, "typed": len(typed), "steps": steps}
+    heads = [layer.self_attention.num_heads for layer in model.layers]
+    return {"heads": heads, "names": names, "typed": len(typed), "steps": steps}
 
 
 @torch.no_grad()

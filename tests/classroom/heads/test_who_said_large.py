@@ -10,6 +10,7 @@ import torch
 from torch.testing import assert_close
 
 from mha_lib.classroom.heads import largest_parts, who_said_large
+from mha_lib.classroom.heads.who_said_large import account_of
 from mha_lib.classroom.lesson.language import words_in
 from mha_lib.language_model import from_gguf
 from tests.mha_lib.small_gguf import write
@@ -86,6 +87,17 @@ def test_a_page_without_python_is_told_so(real, monkeypatch, variable, alone):
     widget = who_said_large(model, tokenizer, "the", most=3)
     assert widget.alone is alone
     widget.close()
+
+
+def test_without_a_model_a_reader_chooses_among_the_accounts_that_were_kept(real):
+    model, tokenizer = real
+    kept = {text: account_of(model, tokenizer, text, 6, 0.0, WORDS) for text in ("the", "other")}
+    widget = who_said_large(None, None, "other", kept=kept)
+    assert (widget.account, widget.kept, widget.alone) == (kept["other"], kept, True)
+    both = who_said_large(model, tokenizer, "other", kept=kept)
+    assert (both.page, both.account, both.alone) == (widget.page, widget.account, False)
+    widget.close()
+    both.close()
 
 
 def test_the_text_ends_where_the_model_ends_it(real, widget):
