@@ -32,7 +32,7 @@ const ROUNDED = 20; // pixels: whole ones make cells equal, but a map of smaller
 // Of an overview, in em:
 const SMALL_GAP = 0.3;
 const LEAST_GRID = 2.2; // the height of a map on a page, which can be scrolled
-const LEAST_SORTED = 3.5; // also on a slide, which then shows the first heads alone
+const LEAST_SORTED = 2.4; // also on a slide, which then shows the first heads alone
 const MOST_SMALL = 16;
 const HEADING = 1.4; // the names of the columns
 const SMALL_TITLE = 1.8; // above each sorted map
