@@ -28,7 +28,11 @@ COURSE = "mha-lib"
 EXTRA = "classroom"
 SPACE = 1.0  # GB for what the lessons train and write
 PATIENCE = 5.0  # seconds in which this machine has to answer itself
-MODULES = {"ipython": "IPython"}  # of a package whose module has another name
+MODULES = {  # of a package whose module has another name
+    "ipython": "IPython",
+    "linkify-it-py": "linkify_it",
+    "markdown-it-py": "markdown_it",
+}
 
 
 def examine(root: Path, lesson: Path, language: str) -> int:
