@@ -112,4 +112,8 @@ function longAnswers() {
 }
 
 const found = [misplaced, cutOff, smallType, brokenContent, oddSizes, wrapped, longAnswers];
-globalThis.faultsOfSlide = () => found.flatMap((faults) => faults());
+globalThis.faultsOfSlide = () => {
+  const faults = found.flatMap((each) => each());
+  if (slide.hasAttribute("data-long")) slide.scrollTop = slide.scrollHeight; // so that the next key turns
+  return faults;
+};

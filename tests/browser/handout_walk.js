@@ -2,9 +2,11 @@
 // both ends of each of its controls and through its keys, and all figures and folds. `walked` is then what went wrong.
 // test_walks.py lays this script into the page's head.
 window.faults = [];
-// A browser says so where an observer's change of size is seen a frame later: nothing is lost by it.
-const isLate = (message) => message.startsWith("ResizeObserver loop");
-addEventListener("error", ({ message }) => isLate(message) || faults.push(message));
+// A browser says so where an observer's change of size is seen a frame later: nothing is lost by it. WebKit names
+// neither the error nor a line; errors of scripts have one there.
+const isLate = ({ message, lineno, error }) =>
+  message.startsWith("ResizeObserver loop") || (message === "Script error." && !lineno && !error);
+addEventListener("error", (event) => isLate(event) || faults.push(event.message));
 addEventListener("unhandledrejection", ({ reason }) => faults.push(String(reason)));
 addEventListener("securitypolicyviolation", ({ blockedURI }) => faults.push(`blocked: ${blockedURI}`));
 console.error = (...said) => faults.push(said.join(" "));

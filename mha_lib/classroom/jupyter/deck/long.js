@@ -5,6 +5,7 @@ import { shownSection } from "./stage.js";
 const CELLS = ":scope > .jp-Cell:not(.reveal-skip), :scope > .fragment > .jp-Cell:not(.reveal-skip)";
 const SIZES = [1, 0.9, 0.8, 0.7]; // of words: the smallest has letters of 18 u
 const HAVE_THEIR_ROOM = ".mha-explorer, .deck-error"; // they take what is left, and scroll by themselves
+const ALONE = ":has(> [data-asks]):not(:has(.fragment.visible))"; // a question, large, until its result comes
 const PAGE = 0.85; // of the screen: what was the last line is then the first
 
 export const cellsOf = (section) => [...section.querySelectorAll(CELLS)];
@@ -16,16 +17,18 @@ export const endOf = (section) => bottomOf(section) - paddingBelow(section) - se
 
 /** How much of a slide, in pixels, lies below what can be seen. */
 function hiddenBelow(section) {
-  const last = Math.max(...cellsOf(section).map(bottomOf));
+  const counted = cellsOf(section).filter((cell) => !(section.matches(ALONE) && cell.closest(".fragment")));
+  const last = Math.max(...counted.map(bottomOf));
   const hidden = Math.ceil(last - endOf(section) - section.scrollTop);
   return hidden > 0.2 * paddingBelow(section) ? hidden : 0; // a little of the padding is free
 }
 
+/** Whether a table or a formula is wider than its place; beside a drawing, its place has no box of its own. */
 const isWide = (section) =>
-  [...section.querySelectorAll("table, mjx-math")].some(
-    (part) =>
-      part.offsetWidth > part.closest(".jp-RenderedHTMLCommon, .jp-OutputArea-output")?.clientWidth + 1,
-  );
+  [...section.querySelectorAll("table, mjx-math")].some((part) => {
+    const place = part.closest(".jp-RenderedHTMLCommon, .jp-OutputArea-output");
+    return part.offsetWidth > (place?.clientWidth || section.clientWidth) + 1;
+  });
 
 /** Fit a slide by `fit`, with the largest words with which all of it is seen. */
 export function shrink(section, fit) {
