@@ -44,7 +44,7 @@ export class Fit {
 
   fit() {
     const section = shownSection();
-    if (!section?.clientHeight) return;
+    if (!section?.clientHeight || section.closest(".deck-picture")) return; // on paper it stays as it was laid out
     const shown = `${section.id} ${innerWidth} ${innerHeight} ${section.matches(ASKS)}`;
     if (shown !== this.#shown) {
       this.#shown = shown;
