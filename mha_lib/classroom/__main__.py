@@ -227,6 +227,12 @@ def examine_machine(root: Path, lessons: list[Path], options: Namespace) -> int:
     return doctor.examine(root, lessons[0], options.language)
 
 
+def fetch_model(root: Path, lessons: list[Path], options: Namespace) -> int:
+    from mha_lib.classroom.fetch import fetch
+
+    return fetch(root, options.folder, options.language)
+
+
 def see_to_translations(root: Path, lessons: list[Path], options: Namespace) -> int:
     """List the cells that are out of step with the English ones; 1 where there are any."""
     from mha_lib.classroom.lesson import translations
@@ -309,6 +315,7 @@ COMMANDS: dict[str, tuple[Any, ...]] = {
     "site": (write_site, LESSONS, ("--languages", "site_languages", {"nargs": "+"}), OUTPUT),
     "notes": (write_notes, LESSONS, ROUTE, OUTPUT),
     "doctor": (examine_machine,),
+    "fetch": (fetch_model, ("folder", "fetch_folder", {"nargs": "?", "type": Path, "metavar": "FOLDER"})),
     "overview": (
         write_overview,
         ("folder", "overview_folder", {"type": Path, "metavar": "FOLDER"}),

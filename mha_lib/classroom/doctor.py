@@ -1,4 +1,7 @@
-"""Checks a student's machine the evening before: each line is a tick, or a cross with a way out."""
+"""Checks a student's machine the evening before: each line is a tick, or a cross with a way out.
+
+A circle marks what is not there and need not be.
+"""
 
 import importlib.metadata
 import platform
@@ -19,6 +22,7 @@ from mha_lib.classroom.lesson.reading import read_lesson
 from mha_lib.classroom.lesson.slides import IMPORTS
 from mha_lib.classroom.pages.build import Progress
 from mha_lib.classroom.pages.execution import execute, run_until_ctrl_c
+from mha_lib.classroom.real_model import check_real_model, find_real_model
 
 COURSE = "mha-lib"
 EXTRA = "classroom"
@@ -37,7 +41,8 @@ def examine(root: Path, lesson: Path, language: str) -> int:
     failed = 0
     for name, check in CHECKS.items():
         try:
-            mark, said = "✓", check(root, lesson)
+            found = check(root, lesson)
+            mark, said = ("○", words[f"{name}_missing"]) if found is None else ("✓", found)
         except Exception as error:
             failed += 1
             if not isinstance(error, CourseError):
@@ -132,7 +137,16 @@ def check_server(*_: Path) -> str:
         return "localhost"
 
 
-CHECKS: dict[str, Callable[[Path, Path], str]] = {
+def check_model(root: Path, _: Path) -> str | None:
+    """Read all of the published model, which only one lesson needs; None where it was not fetched."""
+    file = find_real_model(root)
+    if file is None:
+        return None
+    check_real_model(file)
+    return str(file)
+
+
+CHECKS: dict[str, Callable[[Path, Path], str | None]] = {
     "python": check_python,
     "packages": check_packages,
     "folder": check_folder,
@@ -140,4 +154,5 @@ CHECKS: dict[str, Callable[[Path, Path], str]] = {
     "server": check_server,
     "kernel": check_kernel,
     "lesson": check_lesson,
+    "model": check_model,
 }

@@ -10,11 +10,15 @@ from playwright.sync_api import Page, expect
 from torch import nn
 
 from mha_lib import EncoderLayer, LanguageModel
-from mha_lib.classroom.heads import logit_shares, who_said
+from mha_lib.classroom.heads import logit_shares, who_said, who_said_large
 from mha_lib.classroom.heads.who_said import WhoSaid
+from mha_lib.classroom.heads.who_said_large import account_of
+from mha_lib.classroom.lesson.language import words_in
+from mha_lib.language_model import from_gguf
 from tests.browser.explorers import handout_page
 from tests.browser.in_page import rounded
 from tests.browser.waiting import becomes, measure, texts_of
+from tests.mha_lib.small_gguf import write as write_gguf
 
 VOCABULARY = ["once", "the", "fox", "met", "pu", "za", "su", "ki", "<i>", ".", "don't", "a", "now"]
 MOST, D = 14, 12
@@ -208,7 +212,7 @@ def test_a_seed_draws_its_text_and_the_next_one_another(opened):
 def test_where_no_script_runs_a_text_says_how_it_begins(made):
     """JupyterLab keeps 110 letters of it beside the widget, and handouts show them."""
     (bundle, _) = made._repr_mimebundle_()
-    assert bundle["text/plain"].endswith("a small model goes on with this text: once the fox met su")
+    assert bundle["text/plain"].endswith("and a model goes on with this text: once the fox met su")
 
 
 @pytest.mark.parametrize(
@@ -226,3 +230,16 @@ def test_arguments_that_do_not_fit_are_refused(model, change, sentence):
     given = {"model": model, "vocabulary": VOCABULARY, "start": "once"} | change
     with pytest.raises(ValueError, match=re.escape(sentence)):
         who_said(**given)
+
+
+def test_without_a_model_a_reader_chooses_among_kept_texts(page, tmp_path):
+    model, tokenizer = from_gguf(write_gguf(tmp_path / "small.gguf"))
+    words = words_in("en")["who_said"]
+    kept = {text: account_of(model, tokenizer, text, 6, 0.0, words) for text in ("the", "other")}
+    page.goto(handout_page(who_said_large(None, None, "the", kept=kept), tmp_path / "handout.html"))
+    for text in ("other", "the"):
+        page.get_by_label("a kept text").select_option(text)
+        written = kept[text]["names"][: len(kept[text]["steps"]) + 1]
+        expect(page.locator(".text span")).to_have_count(len(written))
+        expect(page.locator(".text span").first).to_have_text(written[0].strip())
+        expect(page.get_by_label("beginning")).to_be_hidden()

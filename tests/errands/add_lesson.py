@@ -1,4 +1,4 @@
-"""Lesson 08: lesson 01 once more, with exercises of its own names."""
+"""Lesson 09: lesson 01 once more, with exercises of its own names."""
 
 import json
 import re
@@ -10,15 +10,15 @@ from mha_lib.classroom.lesson.files import as_json
 from mha_lib.classroom.lesson.slides import IMPORTS, source
 from mha_lib.classroom.lesson.translations import ENGLISH_SOURCE, hash_of
 
-HEADING = "Add lesson 08"
+HEADING = "Add lesson 09"
 TESTS = [
     "-k",
-    "08_name or lesson_08 or test_lessons or readme or test_answers",
+    "09_name or lesson_09 or test_lessons or readme or test_answers",
     "tests/notebooks/test_structure.py",
 ]
 TESTS += ["tests/classroom/exercises", "tests/classroom/lesson", "tests/test_docs.py"]
 
-FORMER, NAME = "01_single_head_attention", "08_name"
+FORMER, NAME = "01_single_head_attention", "09_name"
 NAMES = "|".join(names_by_lesson()[FORMER])
 ROW = re.compile(rf"^\| \[01 (.*)\]\(notebooks/(\w+)/{FORMER}\.ipynb\) \| (.*) \|\n", re.MULTILINE)
 
@@ -56,7 +56,7 @@ def again(lesson: Any, english: Any) -> None:
         if cell["id"] == "reached":  # it names them, too
             code = re.sub(rf"\b({NAMES})\b", r"\1_again", code)
         if cell["id"] == IMPORTS:
-            code = code.replace('begin_lesson("01", ', 'begin_lesson("08", ')
+            code = code.replace('begin_lesson("01", ', 'begin_lesson("09", ')
         cell["source"] = code.splitlines(True)
         if "checks" in cell["metadata"]:
             cell["metadata"]["checks"] += "_again"
@@ -68,7 +68,7 @@ def again_said(said: Any) -> Any:
     """The words of lesson 01 for exercises of other names; no two sentences about mistakes may be alike."""
 
     def of_exercise(its: Any) -> Any:
-        return its if isinstance(its, str) else {name: f"{sentence} (08)" for name, sentence in its.items()}
+        return its if isinstance(its, str) else {name: f"{sentence} (09)" for name, sentence in its.items()}
 
     return {
         kind: {f"{exercise}_again": of_exercise(its) for exercise, its in by_exercise.items()}
@@ -80,5 +80,5 @@ def add_row(readme: Path) -> None:
     text = readme.read_text(encoding="utf-8")
     row = ROW.search(text)
     assert row, f"{readme} has no row for lesson 01"
-    new = f"| [08 {row[1]}](notebooks/{row[2]}/{NAME}.ipynb) | {row[3]} |\n"
+    new = f"| [09 {row[1]}](notebooks/{row[2]}/{NAME}.ipynb) | {row[3]} |\n"
     readme.write_text(text.replace(row[0], row[0] + new), encoding="utf-8")

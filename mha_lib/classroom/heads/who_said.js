@@ -1,5 +1,6 @@
 // The widget of who_said.py: a worker takes one step of the model for each token of the text, and the page shows
-// the text, the shares of all parts in the chosen token, and where a head has looked for it.
+// the text, the shares of all parts in the chosen token, and where a head has looked for it. Where the model is too
+// large for a page, as in who_said_large.py, Python gives an account of the whole text in place of the worker.
 import { fill, make } from "../explorer/view/elements.js";
 import { hideOwnKeys, isOwnKey, leave } from "../explorer/view/own_keys.js";
 
@@ -11,6 +12,7 @@ const MOVES = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -1, ArrowDown: 1, Home: -
 
 const number = (x, digits = 2) => (x.toFixed(digits) * 1 || 0).toFixed(digits).replace("-", "−"); // no −0.00
 const largest = (numbers) => numbers.indexOf(Math.max(...numbers));
+const rowOfMost = (rows) => rows[largest(rows.map(({ shares }) => shares[0]))];
 
 /** A text that the model can't read, with the sentence that says why. */
 class NotRead extends Error {}
@@ -112,13 +114,16 @@ class WhoSaidView {
   constructor(model) {
     for (const name of ["words", "page", "vocabulary", "spaced", "most"]) this[name] = model.get(name);
     this.parts = this.page.parts;
-    this.head = this.parts.findIndex(({ head }) => head && String(head) === String(model.get("head"))); // or -1
+    this.head = this.parts.find(({ head }) => head && String(head) === String(model.get("head")));
+    this.model = model;
+    this.account = model.get("account"); // Python's, of the first text
+    this.isLarge = "names" in this.account; // Python computes
     this.tokens = []; // of the text
     this.steps = []; // for each token what the model has computed from it
     this.chosen = -1; // the place of a token
     this.seed = 1;
     this.run = 0; // the number of the text that is being written
-    this.worker = startWorker(this.page, this.words);
+    if (!this.isLarge) this.worker = startWorker(this.page, this.words);
     this.makeElements(model);
     this.answerKeys();
   }
@@ -152,7 +157,13 @@ class WhoSaidView {
     this.told = make("p", { role: "status" });
     const answer = make("div", { className: "answer" }, this.table, this.told);
     const className = "mha-explorer mha-who-said";
-    this.root = make("div", { className }, settings, this.problem, this.text, answer);
+    this.choice = make("select", { onchange: () => this.takeKept(this.choice.value) });
+    const kept = Object.keys(model.get("kept"));
+    for (const text of kept) this.choice.append(make("option", { textContent: text }));
+    this.choice.value = model.get("start");
+    const choice = make("label", { className: "kept", hidden: !kept.length }, words.kept, this.choice);
+    this.root = make("div", { className }, choice, settings, this.problem, this.text, answer);
+    settings.hidden = model.get("alone") && this.isLarge;
     this.showTemperature();
   }
 
@@ -160,11 +171,16 @@ class WhoSaidView {
     const ending = new AbortController();
     hideOwnKeys(this.root, ending.signal);
     element.append(this.root);
-    this.write(this.seed);
+    const hear = ({ run, account }) => run === this.run && this.take(account);
+    if (this.isLarge) {
+      this.model.on("msg:custom", hear);
+      this.take(this.account);
+    } else this.write(this.seed);
     return () => {
       ending.abort();
       this.run += 1;
-      this.worker.stop();
+      this.worker?.stop();
+      this.model.off("msg:custom", hear);
       this.root.remove();
     };
   }
@@ -181,6 +197,10 @@ class WhoSaidView {
   async write(seed) {
     let tokens;
     this.problem.hidden = true;
+    if (this.isLarge) {
+      this.askPython(seed);
+      return;
+    }
     try {
       tokens = read(this.input.value, this);
     } catch (error) {
@@ -203,11 +223,51 @@ class WhoSaidView {
     if (run === this.run) this.text.ariaBusy = "false";
   }
 
+  askPython(seed) {
+    this.seed = seed;
+    this.run += 1;
+    this.text.ariaBusy = "true";
+    this.told.textContent = fill(this.words.writing, { most: this.most });
+    this.model.send({
+      run: this.run,
+      text: this.input.value,
+      temperature: this.slider.valueAsNumber,
+      seed,
+    });
+  }
+
+  takeKept(text) {
+    this.run += 1; // an answer that Python still owes is not shown
+    this.input.value = text;
+    this.problem.hidden = true;
+    this.take(this.model.get("kept")[text]);
+  }
+
+  /** Show Python's account of a text. Its tokens are counted: each is the place of its name. */
+  take(account) {
+    this.text.ariaBusy = "false";
+    if (account.problem) {
+      this.told.textContent = "";
+      this.complain(account.problem);
+      return;
+    }
+    const { names, typed, steps } = account;
+    const others = { name: fill(this.words.others, { count: this.parts.length - steps[0].rows.length + 1 }) };
+    const rowOf = ({ part, shares, weights }) => ({ part: this.parts[part] ?? others, shares, weights });
+    Object.assign(this, { vocabulary: names, typed, tokens: [] });
+    this.steps = steps.map(({ rival, logits, rows }, at) => {
+      return { token: at + 1, rival, logits, rows: rows.map(rowOf) };
+    });
+    this.text.replaceChildren();
+    for (let token = 0; token <= steps.length; token += 1) this.addToken(token);
+    this.choose(Math.min(typed, steps.length));
+  }
+
   /** Take the height that the whole text, with tokens such as the typed ones, and the table will have. */
   reserve(typed) {
     const { text, most } = this;
-    const nothing = this.vocabulary.map(() => 0);
-    this.showTable({ logits: nothing, shares: this.parts.map(() => nothing) }, 0, 1, -1);
+    const rows = this.parts.map((part) => ({ part, shares: [0, 0] }));
+    this.showTable({ token: 0, rival: 1, logits: [0, 0], rows });
     this.table.style.visibility = "hidden";
     text.style.minHeight = "";
     text.replaceChildren();
@@ -249,11 +309,12 @@ class WhoSaidView {
 
   addToken(token) {
     const place = this.tokens.push(token) - 1;
-    const name = make("span", { textContent: this.vocabulary[token] });
+    const name = make("span", { textContent: this.nameOf(token) });
     const button = make("button", { tabIndex: place ? -1 : 0, ariaPressed: "false" }, name);
     button.onclick = () => this.choose(place);
     button.classList.toggle("typed", place < this.typed);
-    const blank = this.spaced && place ? " " : "";
+    const isApart = this.isLarge ? /^\s/u.test(this.vocabulary[token]) : this.spaced;
+    const blank = isApart && place ? " " : "";
     const before = this.text.lastElementChild;
     const isMark = before && /^[^\p{L}\p{N}]+$/u.test(name.textContent);
     if (!isMark) this.text.append(blank, button);
@@ -286,55 +347,77 @@ class WhoSaidView {
   }
 
   nameAt(place) {
-    return this.vocabulary[this.tokens[place]];
+    return this.nameOf(this.tokens[place]);
+  }
+
+  /** The name of a token; one that is blank shows its signs. */
+  nameOf(token) {
+    const name = this.vocabulary[token];
+    if (!this.isLarge) return name;
+    return name.trim() || name.replaceAll("\n", "↵").replaceAll(" ", "␣");
+  }
+
+  /** What the page shows of the token at a place: its rival, their logits, and the parts with both shares. */
+  accountOf(place) {
+    const step = this.steps[place - 1];
+    if (!step || this.isLarge) return step;
+    const token = this.tokens[place];
+    const rival = largest(step.logits.map((logit, at) => (at === token ? -Infinity : logit)));
+    const ofBoth = (numbers) => [numbers[token], numbers[rival]];
+    const rows = this.parts.map((part, at) => {
+      return { part, shares: ofBoth(step.shares[at]), weights: step.weights[at] };
+    });
+    return { token, rival, logits: ofBoth(step.logits), rows };
   }
 
   show() {
-    const { chosen, words, steps } = this;
-    const step = steps[chosen - 1];
-    this.table.style.visibility = step ? "visible" : "hidden";
-    if (!step) {
+    const { chosen, words } = this;
+    const account = this.accountOf(chosen);
+    this.table.style.visibility = account ? "visible" : "hidden";
+    if (!account) {
       this.shade([], -1);
       this.told.textContent = fill(words.first, { token: this.nameAt(chosen) });
       return;
     }
-    const token = this.tokens[chosen];
-    const others = step.logits.map((logit, at) => (at === token ? -Infinity : logit));
-    const rival = largest(others);
-    const shares = step.shares.map((share) => share[token]);
-    const best = largest(shares);
-    const heads = this.parts.map(({ head }, at) => (head ? shares[at] : -Infinity));
-    const open = this.head < 0 ? largest(heads) : this.head;
-    this.showTable(step, token, rival, open);
-    this.shade(step.weights[open], chosen - 1);
-    this.told.textContent = this.tell({ step, token, rival, best, open, share: shares[best] });
+    const heads = account.rows.filter(({ weights }) => weights);
+    const open = heads.find(({ part }) => part === this.head) ?? rowOfMost(heads);
+    this.showTable(account, open);
+    this.shade(open?.weights ?? [], chosen - 1);
+    this.told.textContent = this.tell(account, open);
   }
 
-  tell({ step, token, rival, best, open, share }) {
-    const { words, parts, vocabulary, chosen } = this;
-    const weights = step.weights[open];
-    const key = largest(weights);
-    const reading = { query: this.nameAt(chosen - 1), token: this.nameAt(key), weight: number(weights[key]) };
-    const isLikelier = step.logits[rival] > step.logits[token];
-    const logit = (one) => number(step.logits[one], 1);
+  tell({ rival, logits, rows }, open) {
+    const { words } = this;
+    const best = this.isLarge ? rows[0] : rowOfMost(rows); // Python sorts them by what they decide
+    const [said, other] = best.shares;
+    const numbers = { share: number(said, 1), logit: number(logits[0], 1) };
+    const leads = { share: number(said - other, 1), lead: number(logits[0] - logits[1], 1) };
+    const decided = fill(words.decided, { ...leads, part: best.part.name });
     return fill(words.told, {
-      most: fill(words.most, { part: parts[best].name, share: number(share, 1), logit: logit(token) }),
-      read: fill(open === best ? words.it_read : words.head_read, { ...reading, part: parts[open].name }),
-      beside: fill(isLikelier ? words.was_likelier : words.beside, {
-        token: vocabulary[rival],
-        logit: logit(rival),
+      most: this.isLarge ? decided : fill(words.most, { ...numbers, part: best.part.name }),
+      read: open ? this.tellReading(open, open === best) : "",
+      beside: fill(logits[1] > logits[0] ? words.was_likelier : words.beside, {
+        token: this.nameOf(rival),
+        logit: number(logits[1], 1),
       }),
     });
   }
 
-  showTable(step, token, rival, open) {
-    const { words, parts, vocabulary } = this;
-    const isLikelier = step.logits[rival] > step.logits[token];
-    this.saidTitle.textContent = fill(words.said, { token: vocabulary[token] });
+  tellReading({ part, weights }, isBest) {
+    const { words, chosen } = this;
+    const key = largest(weights);
+    const reading = { query: this.nameAt(chosen - 1), token: this.nameAt(key), weight: number(weights[key]) };
+    return fill(isBest ? words.it_read : words.head_read, { ...reading, part: part.name });
+  }
+
+  showTable({ token, rival, logits, rows: all }, open) {
+    const { words } = this;
+    const isLikelier = logits[1] > logits[0];
+    this.saidTitle.textContent = fill(words.said, { token: this.nameOf(token) });
     this.rivalTitle.textContent = fill(isLikelier ? words.likelier : words.rival, {
-      token: vocabulary[rival],
+      token: this.nameOf(rival),
     });
-    const both = step.shares.flatMap((share) => [share[token], share[rival]]);
+    const both = all.flatMap(({ shares }) => shares);
     const low = Math.min(0, ...both);
     const scale = 100 / (Math.max(0, ...both) - low || 1);
     const cell = (share) => {
@@ -349,18 +432,18 @@ class WhoSaidView {
         make("div", {}, make("span", {}, bar, zero), make("b", { textContent: number(share) })),
       );
     };
-    const rows = parts.map(({ name, head }, at) => {
-      const isOpen = at === open;
+    const rows = all.map((one) => {
+      const { name, head } = one.part;
+      const isOpen = one === open;
       const properties = { textContent: name, tabIndex: isOpen ? 0 : -1, ariaPressed: String(isOpen) };
       const title = head ? make("button", properties) : name;
-      const row = make("tr", {}, make("th", { scope: "row" }, title), cell(step.shares[at][token]));
-      row.append(cell(step.shares[at][rival]));
+      const row = make("tr", {}, make("th", { scope: "row" }, title), ...one.shares.map(cell));
       row.classList.toggle("open", isOpen);
-      if (head) row.onclick = () => this.openPart(at);
+      if (head) row.onclick = () => this.openPart(one.part);
       return row;
     });
-    const sums = [token, rival].map((one) =>
-      make("td", {}, make("div", {}, make("span"), make("b", { textContent: number(step.logits[one]) }))),
+    const sums = logits.map((logit) =>
+      make("td", {}, make("div", {}, make("span"), make("b", { textContent: number(logit) }))),
     );
     rows.push(
       make("tr", { className: "sum" }, make("th", { scope: "row", textContent: words.sum }), ...sums),
@@ -369,9 +452,9 @@ class WhoSaidView {
   }
 
   /** Show where a head has looked; it stays open for the next tokens. */
-  openPart(at) {
+  openPart(part) {
     const hadFocus = this.body.contains(document.activeElement);
-    this.head = at;
+    this.head = part;
     this.show();
     if (hadFocus) this.body.querySelector(".open button").focus();
   }

@@ -49,15 +49,11 @@ def who_said(
     The page computes with weights in float16. Raises TypeError or ValueError for arguments that don't fit.
     """
     check_model(model)
-    check_arguments(model, vocabulary, start, most, temperature, head)
+    check_vocabulary(model, vocabulary)
+    check_arguments(model, start, most, temperature, head)
     function = PageFunction(IN_WORKER, {"step": step_program(model)})
     words = words_here()["who_said"]
-    names = words["parts"]
-    parts = [{"name": names["table"]}]
-    for number, layer in enumerate(model.layers):
-        heads = range(layer.self_attention.num_heads)
-        parts += [{"name": names["head"].format(layer=number, head=h), "head": [number, h]} for h in heads]
-        parts.append({"name": names["network"].format(layer=number)})
+    parts = names_of_parts([layer.self_attention.num_heads for layer in model.layers], words)
     return WhoSaid(
         words=words,
         page=function.as_dict() | {"parts": parts, "width": len(model.layers) * model.table.embedding_dim},
@@ -68,6 +64,21 @@ def who_said(
         temperature=float(temperature),
         head=list(head or []),
     )
+
+
+def names_of_parts(heads: Sequence[int], words: dict[str, Any]) -> list[dict[str, Any]]:
+    """The names of all parts in the order of ``Shares``, with the place of each head.
+
+    ``heads`` are the numbers of heads of the layers.
+    """
+    names = words["parts"]
+    parts: list[dict[str, Any]] = [{"name": names["table"]}]
+    for number, count in enumerate(heads):
+        parts += [
+            {"name": names["head"].format(layer=number, head=h), "head": [number, h]} for h in range(count)
+        ]
+        parts.append({"name": names["network"].format(layer=number)})
+    return parts
 
 
 def step_program(model: Any) -> PageProgram:
@@ -105,15 +116,16 @@ def step_program(model: Any) -> PageProgram:
     return export_for_page(step, {"token": torch.tensor([[0]]), "past": past}, {"past": {1: "N"}})
 
 
-def check_arguments(
-    model: Any, vocabulary: Sequence[str], start: str, most: int, temperature: float, head: Any
-) -> None:
+def check_vocabulary(model: Any, vocabulary: Sequence[str]) -> None:
     count = model.table.num_embeddings
     if isinstance(vocabulary, str) or len(vocabulary) != count or len({*vocabulary}) != count:
         raise ValueError(
             f"vocabulary must hold {count} different names, one for each row of model.table, got "
             f"{len(vocabulary)}, {len({*vocabulary})} of them different"
         )
+
+
+def check_arguments(model: Any, start: str, most: int, temperature: float, head: Any) -> None:
     if not isinstance(start, str) or not start.strip():
         raise ValueError(f"start must be a text of one token or more, got {start!r}")
     if most < 2:
@@ -137,6 +149,9 @@ class WhoSaid(CellWidget):
     spaced = Bool(True).tag(sync=True)
     most = Int(96).tag(sync=True)
     temperature = Float(0.0).tag(sync=True)
+    account = Dict().tag(sync=True)  # of the first text, where Python computes: see who_said_large.py
+    kept = Dict().tag(sync=True)  # {text: account} of texts to choose from
+    alone = Bool(False).tag(sync=True)  # whether the page has no Python to ask
     head: List = List().tag(sync=True)  # layer and head; empty for the one that wrote most
 
     def __init__(self, **state: Any):
@@ -149,5 +164,6 @@ class WhoSaid(CellWidget):
         return words_here()["who_said"]["not_alive"].format(start=self.start)
 
     def close(self) -> None:
-        self.page, self.words, self.vocabulary = {}, {}, []  # JupyterLab keeps the state of a closed widget
+        # JupyterLab keeps the state of a closed widget.
+        self.page, self.words, self.account, self.kept, self.vocabulary = {}, {}, {}, {}, []
         super().close()

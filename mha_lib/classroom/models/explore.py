@@ -125,7 +125,7 @@ class ModelExplorer(Explorer):
         for name in chosen:
             setattr(page, name, getattr(self, name))
         try:
-            title = pictures.words["saved"].format(model=type(self.attention.model).__name__)
+            title = pictures.words["saved"].format(model=name_of(self.attention.model))
             save_page(page, file, title)
         finally:
             page.close()
@@ -133,6 +133,12 @@ class ModelExplorer(Explorer):
     def close(self) -> None:
         super().close()
         self.attention.layers.clear()  # IPython's Out may keep the explorer itself
+
+
+def name_of(model: Any) -> str:
+    """The last part of the name or folder that a model was loaded from, or else the name of its class."""
+    loaded_from = getattr(getattr(model, "config", None), "name_or_path", "")
+    return Path(loaded_from).name or type(model).__name__
 
 
 class ModelPictures:

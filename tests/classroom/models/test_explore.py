@@ -1,5 +1,7 @@
 """The explorer shows a model's own weights: each layer, an overview, and parts of long texts."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
@@ -9,7 +11,7 @@ pytest.importorskip("transformers")
 from mha_lib.classroom.lesson.language import words_in
 from mha_lib.classroom.lesson.outputs import FOR_A_PAGE
 from mha_lib.classroom.models import explore_model
-from mha_lib.classroom.models.explore import SMALL, WHOLE, WINDOW
+from mha_lib.classroom.models.explore import SMALL, WHOLE, WINDOW, name_of
 from mha_lib.classroom.models.measures import measures_of
 from mha_lib.classroom.models.reading import read_attention
 from tests.classroom.models.small_models import (
@@ -293,3 +295,11 @@ def test_a_call_for_what_is_not_there_gets_a_clear_error(place, message):
     with pytest.raises(ValueError, match=message):
         explorer.show(**place)
     assert explorer.setting == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("loaded_from", "name"),
+    [("owner/tiny-gpt2", "tiny-gpt2"), ("/home/me/minilm/", "minilm"), ("", "SimpleNamespace")],
+)
+def test_a_saved_page_is_called_by_the_name_of_its_model(loaded_from, name):
+    assert name_of(SimpleNamespace(config=SimpleNamespace(name_or_path=loaded_from))) == name
