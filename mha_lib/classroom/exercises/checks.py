@@ -31,18 +31,20 @@ class Check:
             raise AttributeError(f"there is no exercise {name!r}; there are: {', '.join(self._exercises)}")
 
         def check_answer(given: Answer) -> None:
-            verdict, title = self._exercises[name].judge(given), named(name, words_here())
+            exercise, title = self._exercises[name], named(name, words_here())
+            verdict = exercise.judge(given)
+            metadata = check_metadata(name, verdict.state)
             if getattr(given, "__name__", "").endswith("_solution"):  # not the student's answer
-                sentence = say("solution", exercise=title, sentence=verdict.sentence)
-            else:
-                self._record.add(name, verdict.state, verdict.names)
-                mark = MARKS[verdict.state]
-                sentence = say("verdict", mark=mark, exercise=title, sentence=verdict.sentence)
-                if progress_in(self._record.verdicts())[name].state != verdict.state:
-                    sentence = say("solved_before", said=sentence)
-            show_text(sentence, check_metadata(name, verdict.state))
+                show_text(say("solution", exercise=title, sentence=verdict.sentence), metadata)
+                return
+            self._record.add(name, verdict.state, verdict.names)
+            verdicts = self._record.verdicts()
+            sentence = say("verdict", mark=MARKS[verdict.state], exercise=title, sentence=verdict.sentence)
+            if progress_in(verdicts)[name].state != verdict.state:
+                sentence = say("solved_before", said=sentence)
+            show_text(sentence, metadata)
             if verdict.state == "wrong":
-                show_hint(self._exercises[name], self._record.verdicts())
+                show_hint(exercise, verdicts)
 
         return check_answer
 

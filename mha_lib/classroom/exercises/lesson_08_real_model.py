@@ -78,10 +78,10 @@ class ClaimAboutARealHead(Judged):
         """The verdict on a claim that can't be tested."""
         for head in (claim.head, claim.control):
             if not is_head(head):
-                return self.mistaken("head_not_there", head=head)
+                return self.mistaken("head_not_there", head=repr(head))
         if tuple(claim.head) == tuple(claim.control):
             return self.mistaken("same_head")
-        if claim.prompts not in KINDS:
+        if claim.prompts not in [*KINDS]:  # a list, too, which has no hash
             return self.mistaken("prompts_not_there", given=claim.prompts, known=", ".join(KINDS))
         known = measures_of(claim.prompts)
         if claim.measure not in known:
@@ -119,7 +119,8 @@ class ClaimAboutARealHead(Judged):
 
 
 def is_head(head: Any) -> bool:
-    return isinstance(head, tuple) and len(head) == 2 and head[0] in range(LAYERS) and head[1] in range(HEADS)
+    numbered = isinstance(head, tuple) and [type(number) for number in head] == [int, int]
+    return numbered and head[0] in range(LAYERS) and head[1] in range(HEADS)
 
 
 def name_of(head: tuple[int, int]) -> str:

@@ -9,7 +9,7 @@ import math
 import time
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -57,6 +57,17 @@ class Picture:
     call: str = ""  # of Python, which shows the picture again; {head} is filled where a head is alone
 
 
+def read_picture(result: Any) -> Picture:
+    """What ``weights_of`` has returned, a ``Picture``, weights or (weights, mask), as a ``Picture``."""
+    if isinstance(result, Picture):
+        return result
+    if not isinstance(result, tuple):
+        return Picture(result)
+    if len(result) != 2:
+        raise TypeError(f"weights_of must return weights, or (weights, mask), got a tuple of {len(result)}")
+    return Picture(*result)
+
+
 @dataclass(frozen=True)
 class Table:
     """Pictures of several settings, in the form that the browser takes."""
@@ -96,22 +107,18 @@ class Source:
     def _result_at(self, setting: Setting) -> Picture:
         """The picture of a setting: weights, and the mask and the labels, if there are any."""
         arguments = self.arguments(setting)
-        result = self.weights_of(**arguments)
-        if isinstance(result, Picture):
-            return result
-        weights, mask = result, None
-        if isinstance(result, tuple):
-            if len(result) != 2:
-                raise TypeError(
-                    f"weights_of must return weights, or (weights, mask), got a tuple of {len(result)}"
-                )
-            weights, mask = result
-        queries, keys = (
-            labels(**arguments) if callable(labels) else labels
-            for labels in map(self.labels.get, ("query_labels", "key_labels"))
-        )
-        are_same = queries is not None and self.labels["query_labels"] is self.labels["key_labels"]
-        return Picture(weights, mask, queries, keys, lengths_in(mask) if are_same else None)
+        picture = read_picture(self.weights_of(**arguments))
+        labels = {
+            name: labels(**arguments) if callable(labels) else labels
+            for name, labels in self.labels.items()
+            if labels is not None
+        }
+        for name in labels:
+            if getattr(picture, name) is not None:
+                raise ValueError(f"{name} must be given to explore or to the Picture, got both; leave one out")
+        if labels and self.labels["query_labels"] is self.labels["key_labels"] and picture.lengths is None:
+            picture = replace(picture, lengths=lengths_in(picture.mask))
+        return replace(picture, **labels)
 
     def with_arguments(self, setting: Setting, arguments: Mapping[str, Any]) -> Setting:
         """The setting after some arguments, each of one entry, have got other values."""

@@ -79,7 +79,8 @@ def explore(
     entry, a list of anything else a choice, a dict a choice by label, a bool a switch, a str a text box.
     The first setting is that of the defaults in the signature of ``weights_of``, or else the first values.
 
-    Labels are a list, a list of lists (one a sample), or a function that is called as ``weights_of`` is.
+    Labels are a list, a list of lists (one a sample), or a function that is called as ``weights_of`` is. A
+    ``Picture`` may have them instead.
     ``xlabel`` and ``ylabel`` name the axes where they aren't keys and queries, in the singular, such as
     ``"distance"`` and ``"head"``: the sentences about a cell use them. Such numbers are no weights, and
     are neutral instead of in viridis.

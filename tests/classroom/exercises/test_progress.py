@@ -124,6 +124,8 @@ def test_what_cannot_be_read_is_said_does_not_count_and_stays(here, name, capsys
     assert verdict_in(LINE) == Noted("number", "solved", [], "a")
     (here / FILE).write_bytes(DAMAGED[name])
     check = Check(NUMBER, SECOND)
+    check.second(abs)
+    assert capsys.readouterr().out.count("Parts of progress.jsonl can't be read") == 1
     check.second(NUMBER.answer)
     check.report()
     said = capsys.readouterr().out

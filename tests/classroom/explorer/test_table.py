@@ -164,6 +164,15 @@ def test_a_picture_says_itself_where_padding_begins():
     assert compute_table(source_of(lambda: picture)).directory[0]["lengths"] == [2, 1]
 
 
+def test_a_picture_takes_the_labels_of_explore_but_not_over_its_own():
+    weights, labels = np.full((2, 1, 4, 4), 0.25), {"query_labels": TOKENS, "key_labels": TOKENS}
+    source = source_of(lambda: Picture(weights, PADDING[:, None]), labels)
+    assert source.result_at(()).query_labels == source.result_at(()).key_labels == TOKENS
+    assert source.result_at(()).lengths == [3, 4]
+    with pytest.raises(ValueError, match="key_labels must be given to explore or to the Picture, got both"):
+        source_of(lambda: Picture(weights, key_labels=TOKENS), labels).result_at(())
+
+
 def test_labels_may_follow_the_settings_or_the_sample():
     labels = {"key_labels": lambda text: text.split()}
     source = source_of(lambda text: np.ones((1, 1, len(text.split()))), labels, text="a b c")
