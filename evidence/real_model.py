@@ -41,7 +41,19 @@ KEPT = ROOT / "build" / "real_model"
 PARTS = {"shown": False, "held back": True}
 SEEDS = {"shown": range(12), "held back": range(12, 18)}
 PREVIOUS, OTHERS = (16, 0), [(11, 1), (1, 2), (2, 1)]  # heads that look at the token before
+WINDOW = 16  # tokens
 INDUCTION = [(18, 6), (17, 4), (17, 3), (17, 5), (18, 7)]
+# The heads that are taken away: from words said twice and lists, and from each kind of prompts.
+NOTES = {"all": [], "16.0": [PREVIOUS], "18.6": INDUCTION[:1], "five": INDUCTION}
+NOTES |= {f"{layer}.{head}": [(layer, head)] for layer, head in OTHERS}
+NUMBER = {"both": [(26, 0), (27, 8)], "others": [(26, 1), (27, 2)]}
+REMOVED: dict[str, dict[str, list[tuple[int, int]]]] = {
+    "drinks": {"23.3": [(23, 3)], "both": [(23, 3), (20, 0)]},
+    "plurals": NUMBER,
+    "singulars": NUMBER,
+    "lists": NOTES,
+    "brackets": {"26.6": [(26, 6)], "26.0": [(26, 0)]},
+}
 
 
 class Batch(NamedTuple):
@@ -198,7 +210,7 @@ def removing(real: Real, heads: list[tuple[int, int]]) -> Any:
     return replaced(real.model, {head: real.means[head] for head in heads})
 
 
-def loss_of(model: LanguageModel, tokens: Tensor, start: int = 0) -> tuple[Tensor, Tensor]:
+def loss_of(model: LanguageModel, tokens: Tensor, start: int) -> tuple[Tensor, Tensor]:
     """The loss of each text (B,) from a token on, and the share that is right."""
     logits = model(tokens)[:, :-1][:, start:]
     comes = tokens[:, 1:][:, start:]
@@ -221,8 +233,6 @@ def repeats(real: Real, part: str) -> dict[str, Any]:
     found: dict[str, list[Any]] = defaultdict(list)
     again = torch.zeros(1, 60, dtype=torch.bool)
     again[:, 30:] = True
-    sets = {"all": [], "16.0": [PREVIOUS], "18.6": INDUCTION[:1], "five": INDUCTION}
-    sets |= {f"{layer}.{head}": [(layer, head)] for layer, head in OTHERS}
     others = random.Random(1)
     for seed in SEEDS[part]:
         tokens, control = words_twice(real, seed)
@@ -232,7 +242,7 @@ def repeats(real: Real, part: str) -> dict[str, Any]:
         assert measures.control is not None
         found["map control"].append(measures.control[..., 4])
         draw = [(17 + at // 9, at % 9) for at in others.sample(range(18), 18)]
-        for name, heads in (sets | {"others": [h for h in draw if h not in INDUCTION][:5]}).items():
+        for name, heads in (NOTES | {"others": [h for h in draw if h not in INDUCTION][:5]}).items():
             with removing(real, heads):
                 loss, right = loss_of(model, tokens, 29)
             found[f"loss {name}"].append(loss.item())
@@ -287,7 +297,7 @@ def note_hidden(real: Real, tokens: Tensor, hidden_from: str) -> tuple[float, fl
 
 @torch.no_grad()
 def at_rest(real: Real, part: str) -> dict[str, Any]:
-    """Sentences: heads at rest on the first token, and the loss when nobody may see it."""
+    """Sentences: heads at rest on the first token, and the loss when it is hidden, or out of a window."""
     model, tokens = real.model, sentences(real, part)
     with keeping(model) as (_, networks):
         weights, streams, x = [], [], model.embed(tokens)
@@ -297,36 +307,45 @@ def at_rest(real: Real, part: str) -> dict[str, Any]:
             streams.append(x.norm(dim=-1))
     first = torch.stack(weights, 1)  # (B, L, H)
     written = torch.stack([each[:, 0].norm(dim=-1) for each in networks], 1)  # (B, L)
-    hidden = torch.ones(2 * tokens.shape[1:], dtype=torch.bool).tril()
+    causal = torch.ones(2 * tokens.shape[1:], dtype=torch.bool).tril()  # (N, N), True = may attend
+    hidden, kept_first = causal.clone(), causal.tril(-WINDOW).logical_not() & causal
+    window = kept_first.clone()
     hidden[1:, 0] = False
-    x, second = model.embed(tokens), []
-    for layer in model.layers:
-        normed = layer.self_attention_norm(x)
-        mixed, here = layer.self_attention(normed, normed, mask=hidden, need_weights=True)
-        second.append(here[:, :, 2:, 1].mean(-1))
-        x = x + mixed
-        x = x + layer.feed_forward(layer.feed_forward_norm(x))
-    logits = model.norm(x) @ model.read_out.T
-    losses = torch.nn.functional.cross_entropy(
-        logits[:, 1:-1].transpose(1, 2), tokens[:, 2:], reduction="none"
-    )
+    kept_first[:, 0] = True
+    loss_hidden, second = late_loss(model, tokens, hidden)
     return {
         "map first": first.median(0).values,
-        "map second": torch.stack(second, 1).median(0).values,
+        "map second": second.median(0).values,
         "at rest": (first > 0.5).sum((1, 2)).tolist(),
-        "rest second": (torch.stack(second, 1) > 0.5).sum((1, 2)).tolist(),
+        "rest second": (second > 0.5).sum((1, 2)).tolist(),
         "stream first": streams[15][:, 0].tolist(),
         "stream second": streams[15][:, 1].tolist(),
         "writer": written.argmax(1).tolist(),
-        "loss": loss_of(model, tokens, 1)[0].tolist(),
-        "loss hidden": losses.mean(1).tolist(),
+        "loss": late_loss(model, tokens, causal)[0],
+        "loss hidden": loss_hidden,
+        "loss window": late_loss(model, tokens, window)[0],
+        "loss window and first": late_loss(model, tokens, kept_first)[0],
     }
+
+
+def late_loss(model: LanguageModel, tokens: Tensor, mask: Tensor) -> tuple[list[float], Tensor]:
+    """The loss (B,) of what comes after a window of tokens, and the heads' weight on the second (B, L, H)."""
+    x, second = model.embed(tokens), []
+    for layer in model.layers:
+        normed = layer.self_attention_norm(x)
+        mixed, weights = layer.self_attention(normed, normed, mask=mask, need_weights=True)
+        second.append(weights[:, :, 2:, 1].mean(-1))
+        x = x + mixed
+        x = x + layer.feed_forward(layer.feed_forward_norm(x))
+    logits = (model.norm(x) @ model.read_out.T)[:, WINDOW:-1].transpose(1, 2)
+    losses = torch.nn.functional.cross_entropy(logits, tokens[:, WINDOW + 1 :], reduction="none")
+    return losses.mean(1).tolist(), torch.stack(second, 1)
 
 
 @torch.no_grad()
 def more_of_drinks(real: Real, part: str) -> dict[str, Any]:
     """What 23.3 writes of the names, and what 23.0 does without 20.0."""
-    found: dict[str, list[Any]] = defaultdict(list)
+    found: dict[str, list[Any]] = defaultdict(list, right_without(real, "drinks", part))
     names = torch.tensor([real.one(f" {name}") for name in (SHOWN.women + " " + SHOWN.men).split()])
     for batch in batches(real, prompts("drinks", PARTS[part])):
         tokens, model = batch.tokens, real.model
@@ -337,11 +356,6 @@ def more_of_drinks(real: Real, part: str) -> dict[str, Any]:
         found["lead 20.0"] += lead.tolist()
         looks = changed.weights[23][rows, 0, -1, batch.places["getter"]]
         found["looks 20.0"] += looks.tolist()
-        for heads, name in (([(23, 3)], "23.3"), ([(23, 3), (20, 0)], "both")):
-            with removing(real, heads):
-                lead, likeliest = leads(model, run(model, tokens).x[:, -1], batch.answers)
-            found[f"right {name}"] += (lead > 0).float().tolist()
-            found[f"likeliest {name}"] += likeliest.float().tolist()
         others = names[None].expand(len(tokens), -1)
         chosen = torch.cat([batch.answers, others], 1)
         split = logit_shares(model, tokens, chosen[:, None].expand(-1, tokens.shape[1], -1))
@@ -354,47 +368,14 @@ def more_of_drinks(real: Real, part: str) -> dict[str, Any]:
 
 
 @torch.no_grad()
-def more_of_numbers(real: Real, part: str) -> dict[str, Any]:
-    """The subject's number without both of its heads, and without two others of their layers."""
-    found: dict[str, list[Any]] = defaultdict(list)
-    pairs = {"both": [(26, 0), (27, 8)], "others": [(26, 1), (27, 2)]}
-    for kind in ("plurals", "singulars"):
-        for batch in batches(real, prompts(kind, PARTS[part])):
-            for name, heads in pairs.items():
-                with removing(real, heads):
-                    lead, _ = leads(real.model, run(real.model, batch.tokens).x[:, -1], batch.answers)
-                found[f"{kind} {name}"] += (lead > 0).float().tolist()
-    return dict(found)
-
-
-@torch.no_grad()
-def more_of_lists(real: Real, part: str) -> dict[str, Any]:
-    found: dict[str, list[Any]] = defaultdict(list)
-    for batch in batches(real, prompts("lists", PARTS[part])):
-        for name, heads in {
-            "all": [],
-            "16.0": [PREVIOUS],
-            "11.1": [OTHERS[0]],
-            "1.2": [OTHERS[1]],
-            "2.1": [OTHERS[2]],
-            "18.6": INDUCTION[:1],
-            "five": INDUCTION,
-        }.items():
+def right_without(real: Real, kind: str, part: str) -> dict[str, list[float]]:
+    """Which prompts are right without some heads: their lead is above 0; in a list, right is likeliest."""
+    found: dict[str, list[float]] = defaultdict(list)
+    for batch in batches(real, prompts(kind, PARTS[part])):
+        for name, heads in REMOVED[kind].items():
             with removing(real, heads):
-                _, likeliest = leads(real.model, run(real.model, batch.tokens).x[:, -1], batch.answers)
-            found[f"right {name}"] += likeliest.float().tolist()
-    return dict(found)
-
-
-@torch.no_grad()
-def more_of_brackets(real: Real, part: str) -> dict[str, Any]:
-    """The lead of a closing bracket without 26.6, and without its neighbour."""
-    found: dict[str, list[Any]] = defaultdict(list)
-    for batch in batches(real, prompts("brackets", PARTS[part])):
-        for head in (6, 0):
-            with removing(real, [(26, head)]):
-                lead, _ = leads(real.model, run(real.model, batch.tokens).x[:, -1], batch.answers)
-            found[f"lead 26.{head}"] += lead.tolist()
+                lead, likeliest = leads(real.model, run(real.model, batch.tokens).x[:, -1], batch.answers)
+            found[f"right {name}"] += (likeliest if kind == "lists" else lead > 0).float().tolist()
     return dict(found)
 
 
@@ -411,15 +392,11 @@ def table() -> Table:
     real = real._replace(means=means_of(model, sentences(real, "shown")))
     found: Table = {}
     for part in PARTS:
-        for name, measure in {
-            "sentences": at_rest,
-            "said twice": repeats,
-            "of drinks": more_of_drinks,
-            "of numbers": more_of_numbers,
-            "of lists": more_of_lists,
-            "of brackets": more_of_brackets,
-        }.items():
-            measured = kept(f"{name}-{part}", partial(measure, real, part))
+        measures = {"sentences": partial(at_rest, real, part), "said twice": partial(repeats, real, part)}
+        measures |= {f"of {kind}": partial(right_without, real, kind, part) for kind in REMOVED}
+        measures["of drinks"] = partial(more_of_drinks, real, part)
+        for name, measure in measures.items():
+            measured = kept(f"{name}-{part}", measure)
             found[f"{name}, {part}"] = {key: numbers(x) for key, x in measured.items()}
             print(name, part, flush=True)
         for kind in KINDS:
@@ -436,6 +413,8 @@ def answers() -> Table:
     lesson = run_cells(LESSON, *ASKING)
     for head in ("23.3", "23.0", "20.0"):
         lesson["looks"](head)
+    lesson["accounts"]()
+    lesson["one_pair"]()
     return lesson["real"].found
 
 

@@ -108,14 +108,15 @@ def from_gguf(path: str | Path) -> tuple[LanguageModel, Any]:
 def llama(sizes: dict[str, Any], state: dict[str, Tensor]) -> LanguageModel:
     """Return the model of these sizes, whose parameters are the tensors of ``state``."""
     norm = partial(nn.RMSNorm, eps=sizes["eps"])
-    table = partial(nn.Embedding, *state["table.weight"].shape)
     width, heads, hidden = (sizes[name] for name in ("width", "heads", "hidden"))
     options: Any = {"num_kv_heads": sizes["kv_heads"], "head_dim": sizes["head_dim"]}
     options |= {"rotary": Rotary(sizes["base"]), "gated": True, "norm": norm}
+    # To draw an embedding's first numbers on "meta" would import torch's compiler: two seconds.
+    names = [name for name in ("table.weight", "unembedding.weight") if name in state]
+    tables = [nn.Embedding.from_pretrained(state[name]) for name in names]
     with torch.device("meta"):  # the parameters come from the file
         layers = [EncoderLayer(width, heads, hidden, **options) for _ in range(sizes["layers"])]
-        unembedding = table() if "unembedding.weight" in state else None
-        model = LanguageModel(table(), layers, norm(width), unembedding)
+        model = LanguageModel(tables[0], layers, norm(width), *tables[1:])
     model.load_state_dict(state, assign=True)
     return model.requires_grad_(False).eval()
 

@@ -1,6 +1,7 @@
 """Questions to the real model: answered by the model where it is, and else from answers that were kept."""
 
 import json
+import os
 from collections import defaultdict
 from collections.abc import Callable
 from functools import wraps
@@ -11,10 +12,11 @@ from torch import Tensor
 
 from mha_lib.classroom.lesson import CourseError
 from mha_lib.classroom.lesson.language import words_here
+from mha_lib.classroom.lesson.outputs import FOR_A_PAGE
 from mha_lib.classroom.real_model import load_real_model
 
 MEASURED = Path(__file__).with_name("real_heads.json")  # by evidence/real_model.py
-ANSWERS = Path(__file__).with_name("real_answers.json")  # by evidence/real_answers.py
+ANSWERS = Path(__file__).with_name("real_answers.json")  # by evidence/real_model.py
 DIGITS = 3
 
 
@@ -60,10 +62,11 @@ class AskedModel:
 
         return asked
 
-    def tell(self) -> None:
-        """Print whether what the slide shows is computed now, or was kept."""
-        words = words_here()["real_model"]
-        print(words["kept" if self.model is None else "live"])
+    def tell(self, is_measured: bool = False) -> None:
+        """Print whether a slide shows answers of now or kept ones, or what was measured on many texts."""
+        is_live = self.model is not None and not os.environ.get(FOR_A_PAGE)
+        told = "measured" if is_measured else "live" if is_live else "kept"
+        print(words_here()["real_model"][told])
 
 
 def plain(found: Any) -> Any:

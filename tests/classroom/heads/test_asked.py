@@ -10,6 +10,7 @@ from mha_lib.classroom.heads.asked import AskedModel, real_heads
 from mha_lib.classroom.heads.prompts import HELD_BACK, KINDS, SHOWN, prompts
 from mha_lib.classroom.lesson import CourseError
 from mha_lib.classroom.lesson.language import words_in
+from mha_lib.classroom.lesson.outputs import FOR_A_PAGE
 
 
 def missing():
@@ -27,6 +28,9 @@ def test_what_the_model_answers_is_what_is_kept_and_told_without_it(tmp_path, mo
     answer = here.answers(question)("é", count=2)
     assert answer == {"text": "é", "numbers": [[0.333], 4]}
     here.tell()
+    here.tell(is_measured=True)
+    monkeypatch.setenv(FOR_A_PAGE, "1")  # whose readers have no model
+    here.tell()
     asked.ANSWERS.write_text(json.dumps(here.found), encoding="utf-8")
     monkeypatch.setattr(asked, "load_real_model", missing)
     elsewhere = AskedModel()
@@ -35,8 +39,8 @@ def test_what_the_model_answers_is_what_is_kept_and_told_without_it(tmp_path, mo
     with pytest.raises(CourseError, match="mha fetch"):
         elsewhere.answers(question)("another text")
     elsewhere.tell()
-    words = words_in("en")["real_model"]
-    assert capsys.readouterr().out == f"{words['live']}\n{words['kept']}\n"
+    words, told = words_in("en")["real_model"], ("live", "measured", "kept", "kept")
+    assert capsys.readouterr().out == "".join(f"{words[it]}\n" for it in told)
 
 
 @pytest.mark.parametrize("kind", KINDS)
