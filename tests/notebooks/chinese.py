@@ -24,7 +24,9 @@ BETTER_SAID = {  # what a lecturer in Beijing would not say, and the field's wor
     r"音节": "字",
     r"考试|(?<!思)考题": "测试集, 评估",
     r"测量": "度量 for a measure; 实测 for what was measured",
-    r"正确率|[答猜]对的(?:比例|份额)": "准确率",
+    r"正确率|[答猜]对的(?:比例|份额)|对 (?:0\.\d|\d+ ?%)": "准确率",
+    r"看法": "where heads look: 看同一处; 看法 is an opinion",
+    r"够不?到": "看到, 达到",
     r"断言": "论断; assert is named by its code",
     r"^- .*说出": "解释, 指出, 写出: what a learner does and one can see",
 }
