@@ -324,7 +324,7 @@ def at_rest(real: Real, part: str) -> dict[str, Any]:
         "loss": late_loss(model, tokens, causal)[0],
         "loss hidden": loss_hidden,
         "loss window": late_loss(model, tokens, window)[0],
-        "loss window and first": late_loss(model, tokens, kept_first)[0],
+        "loss window + first": late_loss(model, tokens, kept_first)[0],
     }
 
 
