@@ -49,7 +49,7 @@ def said() -> dict[str, list[float]]:
     return {
         "riddle-why": [rate("drinks", "lead"), rate("drinks", "likeliest")],
         "hidden-why": [
-            median(both("sentences", f"loss{way}")) for way in ("", " hidden", " window", " window and first")
+            median(both("sentences", f"loss{way}")) for way in ("", " hidden", " window", " sink")
         ],
         "names-why": [
             of_head("said twice", "map same", *head) for head in ((18, 6), (17, 4), (17, 3), (17, 5))
