@@ -308,10 +308,10 @@ def at_rest(real: Real, part: str) -> dict[str, Any]:
     first = torch.stack(weights, 1)  # (B, L, H)
     written = torch.stack([each[:, 0].norm(dim=-1) for each in networks], 1)  # (B, L)
     causal = torch.ones(2 * tokens.shape[1:], dtype=torch.bool).tril()  # (N, N), True = may attend
-    hidden, kept_first = causal.clone(), causal.tril(-WINDOW).logical_not() & causal
-    window = kept_first.clone()
+    hidden, sink = causal.clone(), causal.tril(-WINDOW).logical_not() & causal
+    window = sink.clone()
     hidden[1:, 0] = False
-    kept_first[:, 0] = True
+    sink[:, 0] = True
     loss_hidden, second = late_loss(model, tokens, hidden)
     return {
         "map first": first.median(0).values,
@@ -324,7 +324,7 @@ def at_rest(real: Real, part: str) -> dict[str, Any]:
         "loss": late_loss(model, tokens, causal)[0],
         "loss hidden": loss_hidden,
         "loss window": late_loss(model, tokens, window)[0],
-        "loss window + first": late_loss(model, tokens, kept_first)[0],
+        "loss sink": late_loss(model, tokens, sink)[0],
     }
 
 

@@ -243,3 +243,4 @@ def test_without_a_model_a_reader_chooses_among_kept_texts(page, tmp_path):
         expect(page.locator(".text span")).to_have_count(len(written))
         expect(page.locator(".text span").first).to_have_text(written[0].strip())
         expect(page.get_by_label("beginning")).to_be_hidden()
+    expect(page.get_by_text(words_in("en")["real_model"]["kept"])).to_be_visible()

@@ -49,7 +49,7 @@ def said() -> dict[str, list[float]]:
     return {
         "riddle-why": [rate("drinks", "lead"), rate("drinks", "likeliest")],
         "hidden-why": [
-            median(both("sentences", f"loss{way}")) for way in ("", " hidden", " window", " window + first")
+            median(both("sentences", f"loss{way}")) for way in ("", " hidden", " window", " sink")
         ],
         "names-why": [
             of_head("said twice", "map same", *head) for head in ((18, 6), (17, 4), (17, 3), (17, 5))
@@ -123,4 +123,4 @@ def test_the_lesson_runs_with_the_model(tmp_path):
         assert kernel.memory_info().rss < MOST_BYTES
     live = words_in("en")["real_model"]["live"]
     told = [cell.id for cell in notebook.cells if live in str(cell.get("outputs"))]
-    assert told == [*(f"{slide}-asserted" for slide in ("riddle", "speaks", "who", "look", "three"))]
+    assert told == [*(f"{slide}-asserted" for slide in ("riddle", "speaks", "look", "three"))]

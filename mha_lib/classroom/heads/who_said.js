@@ -162,8 +162,9 @@ class WhoSaidView {
     for (const text of kept) this.choice.append(make("option", { textContent: text }));
     this.choice.value = model.get("start");
     const choice = make("label", { className: "kept", hidden: !kept.length }, words.kept, this.choice);
-    this.root = make("div", { className }, choice, settings, this.problem, this.text, answer);
-    settings.hidden = model.get("alone") && this.isLarge;
+    settings.hidden = model.get("alone") && this.isLarge; // then nobody can write
+    const alone = make("p", { className: "alone", hidden: !settings.hidden, textContent: words.alone });
+    this.root = make("div", { className }, choice, settings, alone, this.problem, this.text, answer);
     this.showTemperature();
   }
 

@@ -60,7 +60,7 @@ class WhoSaidLarge(WhoSaid):
         kept: dict[str, dict[str, Any]],
     ):
         self._model, self._tokenizer = model, tokenizer
-        words = words_here()["who_said"]
+        words = words_here()["who_said"] | {"alone": words_here()["real_model"]["kept"]}
         account = kept.get(start) or account_of(model, tokenizer, start, most, temperature, words)
         super().__init__(
             words=words,
