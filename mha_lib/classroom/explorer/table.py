@@ -115,7 +115,7 @@ class Source:
         }
         for name in labels:
             if getattr(picture, name) is not None:
-                raise ValueError(f"{name} must be given to explore or to the Picture, got both; leave one out")
+                raise ValueError(f"{name} must be given to explore or the Picture, got both; leave one out")
         if labels and self.labels["query_labels"] is self.labels["key_labels"] and picture.lengths is None:
             picture = replace(picture, lengths=lengths_in(picture.mask))
         return replace(picture, **labels)
