@@ -108,10 +108,10 @@ class Source:
         """The picture of a setting: weights, and the mask and the labels, if there are any."""
         arguments = self.arguments(setting)
         picture = read_picture(self.weights_of(**arguments))
-        labels = {
-            name: labels(**arguments) if callable(labels) else labels
-            for name, labels in self.labels.items()
-            if labels is not None
+        labels: dict[str, Any] = {
+            name: given(**arguments) if callable(given) else given
+            for name, given in self.labels.items()
+            if given is not None
         }
         for name in labels:
             if getattr(picture, name) is not None:
