@@ -171,6 +171,12 @@ def test_tags_tell_what_each_cell_of_a_slide_shows(executed):
     assert wrong == {}, "the cells should have these tags"
 
 
+def test_a_folded_cell_shows_no_value(executed):
+    """A student would see it below nothing but the cell's bar."""
+    folded = [cell for cell in executed.cells if cell.cell_type == "code" and slide_type(cell) == "skip"]
+    assert [cell.id for cell in folded if "shows-value" in shown_by(cell)[0]] == []
+
+
 def test_the_deck_keeps_room_for_pictures_of_their_size(executed):
     wrong = {}
     for cell in code_on_slides(executed):

@@ -108,14 +108,14 @@ class Source:
         """The picture of a setting: weights, and the mask and the labels, if there are any."""
         arguments = self.arguments(setting)
         picture = read_picture(self.weights_of(**arguments))
-        labels = {
-            name: labels(**arguments) if callable(labels) else labels
-            for name, labels in self.labels.items()
-            if labels is not None
+        labels: dict[str, Any] = {
+            name: given(**arguments) if callable(given) else given
+            for name, given in self.labels.items()
+            if given is not None
         }
         for name in labels:
             if getattr(picture, name) is not None:
-                raise ValueError(f"{name} must be given to explore or to the Picture, got both; leave one out")
+                raise ValueError(f"{name} must be given to explore or the Picture, got both; leave one out")
         if labels and self.labels["query_labels"] is self.labels["key_labels"] and picture.lengths is None:
             picture = replace(picture, lengths=lengths_in(picture.mask))
         return replace(picture, **labels)

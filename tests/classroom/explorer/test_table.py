@@ -169,7 +169,7 @@ def test_a_picture_takes_the_labels_of_explore_but_not_over_its_own():
     source = source_of(lambda: Picture(weights, PADDING[:, None]), labels)
     assert source.result_at(()).query_labels == source.result_at(()).key_labels == TOKENS
     assert source.result_at(()).lengths == [3, 4]
-    with pytest.raises(ValueError, match="key_labels must be given to explore or to the Picture, got both"):
+    with pytest.raises(ValueError, match="key_labels must be given to explore or the Picture, got both"):
         source_of(lambda: Picture(weights, key_labels=TOKENS), labels).result_at(())
 
 

@@ -133,10 +133,11 @@ addEventListener("beforeprint", () => {
   boxes.forEach(fitOnPaper);
   addEventListener("afterprint", () => setAll(false), { once: true });
 });
-const named = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-if (named) {
+/** The step, or whatever else the address names; null where it names nothing. */
+const named = () => document.getElementById(decodeURIComponent(location.hash.slice(1)));
+if (named()) {
   // Live pictures above the named step grow after the browser has gone there: go again, until the reader acts.
-  const grown = new ResizeObserver(() => named.scrollIntoView({ behavior: "instant" }));
+  const grown = new ResizeObserver(() => named()?.scrollIntoView({ behavior: "instant" }));
   grown.observe(document.body);
   for (const act of ["wheel", "touchstart", "pointerdown", "keydown"])
     addEventListener(act, () => grown.disconnect(), { once: true, passive: true });

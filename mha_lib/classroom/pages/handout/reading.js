@@ -101,7 +101,7 @@ function reveal(element) {
 }
 
 function openTarget() {
-  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  const target = named();
   if (!target?.closest("[hidden]")) return;
   reveal(target);
   target.scrollIntoView({ behavior: "instant" });
