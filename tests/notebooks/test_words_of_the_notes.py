@@ -30,6 +30,7 @@ DEFINED = {  # in English and Chinese: each is the bold term of a sentence, and 
     "relevance": "相关性",
     "representation": "词的表示",
     "scaled dot-product attention": "缩放点积注意力",
+    "share explained": "解释比例",
     "similarity": "相似度",
     "subspace": "子空间",
     "weighted average": "加权平均",
@@ -50,7 +51,6 @@ SAID = {  # on slides, at least
     "linear transformation": "线性变换",
     "learnt positional encoding": "可学习的位置编码",
     "metamorphic relation": "蜕变关系",
-    "share explained (R²)": "解释比例（R²）",
 }
 
 
