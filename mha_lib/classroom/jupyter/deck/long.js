@@ -4,7 +4,8 @@ import { shownSection } from "./stage.js";
 
 const CELLS = ":scope > .jp-Cell:not(.reveal-skip), :scope > .fragment > .jp-Cell:not(.reveal-skip)";
 const SIZES = [1, 0.9, 0.8, 0.7]; // of words: the smallest has letters of 18 u
-const HAVE_THEIR_ROOM = ".mha-explorer, .deck-error"; // they take what is left, and scroll by themselves
+const EXPLORER = ".mha-explorer";
+const HAVE_THEIR_ROOM = `${EXPLORER}, .deck-error`; // they take what is left, and scroll by themselves
 export const ASKS = ":not(:has(.fragment.visible))"; // the question stands alone, and large
 const ALONE = `:has(> [data-asks])${ASKS}`;
 const PAGE = 0.85; // of the screen: what was the last line is then the first
@@ -46,9 +47,16 @@ export function shrink(section, fit) {
     if (!isTooLarge()) break;
   }
   section.toggleAttribute("data-wide", isWide(section));
-  section.toggleAttribute("data-long", !hasItsRoom && hiddenBelow(section) > 0);
   section.scrollTop = scrolled;
   return result;
+}
+
+/** Mark a slide that scrolls, once its errors have their room. */
+export function markLong(section) {
+  const scrolled = section.scrollTop;
+  section.scrollTop = 0;
+  section.toggleAttribute("data-long", !section.querySelector(EXPLORER) && hiddenBelow(section) > 0);
+  section.scrollTop = scrolled;
 }
 
 export const hasMore = (section) => section.hasAttribute("data-long") && hiddenBelow(section) > 0;

@@ -75,6 +75,12 @@ class CarefulContentsManager(AsyncLargeFileManager):
         if not lacks:
             super().check_and_sign(nb, path, **options)
 
+    async def _read_file(self, os_path: str, *options: Any, **more: Any) -> Any:
+        content, *about = await super()._read_file(os_path, *options, **more)
+        if os_path.endswith(".ipynb") and isinstance(content, str):
+            content = content.removeprefix("\ufeff")  # the mark with which some editors begin a file
+        return content, *about
+
     async def trust_notebook(self, path: str) -> None:
         nb = (await self.get(path))["content"]
         give_back(nb)
