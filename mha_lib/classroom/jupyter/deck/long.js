@@ -25,18 +25,20 @@ function hiddenBelow(section) {
   return hidden > 0.2 * paddingBelow(section) ? hidden : 0; // a little of the padding is free
 }
 
-/** Whether a table or a formula is wider than its place; beside a drawing, its place has no box of its own. */
-const isWide = (section) =>
-  [...section.querySelectorAll("table, mjx-math")].some((part) => {
-    const place = part.closest(".jp-RenderedHTMLCommon, .jp-OutputArea-output");
-    return part.offsetWidth > (place?.clientWidth || section.clientWidth) + 1;
-  });
+/** The width of the place of a table or a formula; beside a drawing, it has no box of its own. */
+const placeOf = (part) =>
+  part.closest(".jp-RenderedHTMLCommon, .jp-OutputArea-output")?.clientWidth || part.closest("section").clientWidth;
+
+const isTooWide = (part) => part.offsetWidth > placeOf(part) + 1;
+const isWide = (section) => [...section.querySelectorAll("table, mjx-math")].some(isTooWide);
 
 /** Fit a slide by `fit`, with the largest words with which all of it is seen. */
 export function shrink(section, fit) {
   const scrolled = section.scrollTop;
   section.scrollTop = 0;
   section.toggleAttribute("data-wide", false);
+  const formulas = [...section.querySelectorAll("mjx-math")];
+  for (const formula of formulas) formula.style.zoom = "";
   const isTooLarge = () => hiddenBelow(section) > 0 || isWide(section);
   let result;
   const hasItsRoom = section.querySelector(HAVE_THEIR_ROOM) !== null;
@@ -47,6 +49,8 @@ export function shrink(section, fit) {
     if (!isTooLarge()) break;
   }
   section.toggleAttribute("data-wide", isWide(section));
+  for (const formula of formulas.filter(isTooWide))
+    formula.style.zoom = placeOf(formula) / formula.offsetWidth;
   section.scrollTop = scrolled;
   return result;
 }

@@ -14,11 +14,11 @@ Nothing of the course is imported: PyTorch would come along, and take 200 MB of 
 """
 
 import json
-from base64 import b64encode
 from contextlib import suppress
 from hmac import HMAC
 from html import escape
 from typing import Any
+from urllib.parse import quote
 
 from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
@@ -129,8 +129,7 @@ def outputs_of(nb: NotebookNode) -> list[NotebookNode]:
 
 def as_picture(svg: str, about: Any) -> str:
     alt = about.get("alt") if isinstance(about, dict) else None
-    source = b64encode(svg.encode()).decode()
-    return f'<img src="data:{SVG};base64,{source}" alt="{escape(str(alt or ""))}">'
+    return f'<img src="data:{SVG},{quote(svg)}" alt="{escape(str(alt or ""))}">'
 
 
 def give_back(nb: NotebookNode) -> None:
