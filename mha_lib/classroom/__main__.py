@@ -148,6 +148,7 @@ def present_lesson(root: Path, lessons: list[Path], options: Namespace) -> int:
     lesson = lessons[0] if options.route else course.find_notebook(named, lessons)
     check_rise()
     if lesson not in lessons:  # somebody's own, which is presented as it is
+        course.read_lesson(lesson)  # says why it can't be read
         return serve(lesson.parent, "rise", lesson, [], options)
     asks = partial(begins_afresh, options.language)
     with trusting_copies(root):

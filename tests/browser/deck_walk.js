@@ -13,7 +13,7 @@ const name = (node) =>
 function misplaced() {
   const foot = document.querySelector("#deck-foot").getBoundingClientRect();
   return all(".jp-Cell").flatMap((cell) => {
-    const parts = [cell, ...cell.querySelectorAll(".jp-MarkdownOutput > *, .jp-MarkdownOutput img")];
+    const parts = [cell, ...cell.querySelectorAll(".jp-MarkdownOutput > *, img")];
     const boxes = parts.map((part) => part.getBoundingClientRect()).filter((box) => box.height);
     const low = Math.round(Math.max(...boxes.map((box) => box.bottom)) - foot.top);
     const isOff = boxes.some((box) => box.right > innerWidth + 1 || box.left < 0 || box.top < 0);
@@ -24,12 +24,18 @@ function misplaced() {
   });
 }
 
+/** How far a picture reaches into the margin of its slide, where it is seen, in a window of 4:3. */
+function inMargin(node) {
+  const image = node.querySelector(":scope > img");
+  return image ? Math.max(0, -Number.parseFloat(getComputedStyle(image).marginRight)) : 0;
+}
+
 /** Code, output and text of which a part cannot be seen without scrolling. */
 function cutOff() {
   const boxes = ".cm-scroller, .jp-OutputArea-output, .jp-OutputArea-output pre, .jp-RenderedHTMLCommon";
   return all(boxes).flatMap((node) => {
     const [wide, high] = [node.scrollWidth - node.clientWidth, node.scrollHeight - node.clientHeight];
-    if (!node.clientWidth || (wide <= 2 && high <= 2)) return [];
+    if (!node.clientWidth || (wide - inMargin(node) <= 2 && high <= 2)) return [];
     return [`cut off by ${wide} x ${high} px: ${name(node)}`];
   });
 }
@@ -59,11 +65,13 @@ function brokenContent() {
   const dollars = all(".jp-RenderedHTMLCommon :not(code, pre, pre *)").filter(hasRawDollar);
   const images = all("img").filter((image) => image.complete && !image.naturalWidth);
   const widgets = all(".jp-RenderedText, .jupyter-widgets").filter(isDeadWidget);
+  const links = [...slide.querySelectorAll(".jp-InternalAnchorLink")].filter((link) => link.offsetWidth);
   return [
     ...errors.map((node) => `error output: ${node.innerText.slice(0, 80)}`),
     ...all("mjx-merror").map((node) => `a formula with an error: ${name(node)}`),
     ...dollars.map((node) => `a raw $: ${name(node)}`),
     ...images.map((image) => `a broken image: ${image.src.slice(0, 80)}`),
+    ...links.map((link) => `an unseen link takes room in a title: ${name(link)}`),
     ...widgets.map((node) => `a widget as text: ${node.innerText.slice(0, 60)}`),
   ];
 }

@@ -25,10 +25,12 @@ HEADS = "[role=application]"
 SPY_ON_TEXT = """{
   window.written = [];
   window.colourOf = {};
+  window.endOf = {}; // in pixels of the canvas, of a text that is written from the left
   const { fillText } = CanvasRenderingContext2D.prototype;
   CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
     window.written.push(text);
     window.colourOf[text] = this.fillStyle;
+    window.endOf[text] = this.getTransform().e + place[0] + this.measureText(text).width;
     fillText.call(this, text, ...place);
   };
 }"""

@@ -12,7 +12,7 @@ from tests.browser.decks import expect_light
 from tests.browser.lecture import foot_says, turn
 from tests.browser.new_lesson import cell, current, lay_lesson, open_deck, press, status_of
 from tests.browser.waiting import act, count_of, measure
-from tests.colours import channels_of
+from tests.colours import channels_of, contrast
 
 NOTHING = [
     ("a", "No answer is folded on this slide."),
@@ -25,6 +25,10 @@ TYPE = """(node, [key, code]) => {
     const keyCode = { KeyB: 66, KeyT: 84, KeyX: 88, KeyD: 68, Comma: 188 }[code];
     node.dispatchEvent(new KeyboardEvent("keydown", { key, code, keyCode, bubbles: true, cancelable: true }));
 }"""
+# Of the code on the slide: the text of each token, its colour and its ground.
+TOKENS = """() => [...document.querySelectorAll(".present > .present .cm-line span")].map((token) => [
+    token.textContent, getComputedStyle(token).color,
+    getComputedStyle(token.closest(".jp-InputArea-editor")).backgroundColor])"""
 # Keys at each frame until the deck is ready: B would add a cell, and T open a window.
 PRESS_EARLY = f"""
     window.opened = 0;
@@ -41,7 +45,7 @@ PRESS_EARLY = f"""
 CELLS = [
     cell("slide", new_markdown_cell, "# Widgets in a deck", "title"),
     cell("skip", new_code_cell, "prepared = 'set up'", "prepare", ("setup",)),
-    cell("slide", new_code_cell, "print(0)", "first"),
+    cell("slide", new_code_cell, "later = ...  # a comment\nprint(None, True, 'text')", "first"),
     cell("slide", new_code_cell, "print(1)", "print"),
     cell("slide", new_code_cell, "1 / 0", "broken"),
     cell("fragment", new_code_cell, "print('prepared:', prepared)", "past-it"),
@@ -100,6 +104,23 @@ def test_keys_that_come_before_the_deck_is_ready_do_nothing(page: Page, jupyter:
 @pytest.mark.parametrize(("key", "said"), NOTHING)
 def test_a_key_that_finds_nothing_says_so(deck: Page, key: str, said: str) -> None:
     foot_says(deck, key, said)
+
+
+def hex_of(colour: str) -> str:
+    """The colour ``rgb(0, 103, 165)`` as ``#0067a5``."""
+    return "#" + "".join(f"{int(channel):02x}" for channel in re.findall(r"\d+", colour))
+
+
+def test_code_is_read_at_wcag_aa_in_the_light_and_in_the_dark(deck: Page) -> None:
+    turn(deck, "ArrowRight", "slide-1-0")
+    expect(current(deck).locator(".cm-line span", has_text="# a comment")).to_be_visible()
+    for is_light in (True, False):
+        expect_light(deck, is_light)
+        tokens = measure(deck, TOKENS)
+        assert {"...", "True", "None", "# a comment", "'text'"} <= {text for text, _, _ in tokens}
+        for text, colour, ground in tokens:
+            assert contrast(hex_of(colour), hex_of(ground)) >= 4.5, (text, colour, ground)
+        deck.keyboard.press("d")
 
 
 def test_d_turns_the_deck_and_its_formulas_dark_and_question_mark_lists_the_keys(deck: Page) -> None:

@@ -63,6 +63,15 @@ def test_the_scale_ends_at_one_or_at_the_largest_weight_and_says_so(page, show):
     expect_written(page, "0.25 largest weight")
 
 
+def test_the_legend_of_a_masked_map_fits_a_phone(page, show):
+    page.add_init_script(SPY_ON_TEXT)
+    page.set_viewport_size({"width": 320, "height": 700})
+    show(explore(lambda: (torch.full((1, Q, K), 1 / 3).tril(), causal_mask(Q, K))))
+    page.get_by_label("colours 0–max").check()
+    expect_written(page, "0.333 largest weight", "masked")
+    assert measure(page, "window.endOf.masked - document.querySelector('canvas').width") < 1
+
+
 def test_a_single_map_has_no_number_and_is_not_enlarged(page, show):
     show(explore(lambda: masked_softmax(torch.zeros(1, Q, K))))
     head = page.locator(HEADS)

@@ -13,6 +13,7 @@ from playwright.sync_api import expect
 
 from mha_lib.classroom.lesson.language import words_in
 from mha_lib.classroom.pages.handout import HandoutExporter
+from mha_lib.classroom.pictures.tables import show_table
 from tests.browser.pages import new_page
 from tests.browser.waiting import act, becomes, box_of, each_of, measure, until
 from tests.classroom.pages.handout.cells import code, page_of, text, widget
@@ -220,6 +221,20 @@ def test_on_a_phone_a_picture_shrinks_and_a_wide_table_keeps_its_first_column(pa
     act(page.locator(".table"), "(box) => { box.scrollLeft = 300; }")
     expect(page.locator(".table th").nth(1)).not_to_be_in_viewport()
     assert box_of(first) == before
+
+
+def test_checks_and_tables_fit_a_phone_and_marks_have_no_box_in_the_dark(page, tmp_path):
+    table = show_table(["claim: at most 0.1 is right", "it holds"], [["without the heads 0.0 and 1.0", "✓"]])
+    checked = printed("✓ the query at 0, 10, 100, 1000, the key two further on: the same score\n")
+    cells = [code("tick()", checked), code("table", shown({"text/html": table.data}))]
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.emulate_media(color_scheme="dark")
+    page.goto(write(tmp_path / "lesson.html", cells).as_uri())
+    letters = "(part) => getComputedStyle(part).fontSize"
+    assert measure(page.locator("td").first, letters) == measure(page.locator("main"), letters)
+    for part in (page.locator(".stdout"), page.locator(".html")):
+        assert measure(part, "(part) => part.scrollWidth - part.clientWidth") <= 0
+    expect(page.locator("td b")).to_have_css("background-color", "rgba(0, 0, 0, 0)")
 
 
 @pytest.fixture(scope="module")

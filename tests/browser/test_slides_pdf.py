@@ -9,7 +9,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from nbformat.v4 import new_code_cell, new_markdown_cell
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 
 from tests.browser.conftest import install_deck
 from tests.browser.new_lesson import cell, new_lesson
@@ -38,6 +38,8 @@ IS_CODE = re.compile(r"print|1 / 0|\nimport")
 
 
 LONG = "\n".join(f"    {chr(0x400 + number)}()" for number in range(60))  # each letter stands there once
+PRINTED = "\n".join(chr(0x43C + number) for number in range(36))  # those that follow
+FAILED = new_output("error", ename="ZeroDivisionError", evalue="", traceback=["ZeroDivisionError"])
 
 
 def command(home):
@@ -55,6 +57,8 @@ def test_a_notebook_of_ones_own_is_printed_to_the_end_of_its_longest_slide(tmp_p
         new_markdown_cell(f"# One\n\n{lines}"),
         new_markdown_cell("## Two"),
         new_code_cell(f"def f():\n{LONG}"),
+        new_markdown_cell("## Three"),
+        new_code_cell("1 / 0", outputs=[new_output("stream", text=PRINTED), FAILED]),
     ]
     nbformat.write(nbformat.v4.new_notebook(cells=cells), file)
     asked, environment = command(tmp_path / "home")
@@ -63,7 +67,7 @@ def test_a_notebook_of_ones_own_is_printed_to_the_end_of_its_longest_slide(tmp_p
     pdf = file.with_suffix(".pdf").read_bytes()
     assert len(re.findall(rb"/MediaBox", pdf)) > 3
     assert {chr(0x3B1 + number) for number in range(24)} <= letters_of(pdf)
-    assert {chr(0x400 + number) for number in range(60)} <= letters_of(pdf)
+    assert {chr(0x400 + number) for number in range(96)} <= letters_of(pdf)
 
 
 @pytest.fixture(scope="module")

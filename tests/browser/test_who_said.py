@@ -80,6 +80,7 @@ def test_what_stands_below_stays_where_it_is_while_the_page_writes(width, page, 
 
 @torch.no_grad()
 def test_the_page_writes_what_python_does(opened, model):
+    expect(opened.get_by_text("a kept text"), "there is none to choose").to_be_hidden()
     chosen, written, model = random.Random(0), set(), rounded(model)
     for length in 2 * (1, 1, 2, 3, 5, 8, MOST - 1, MOST):
         tokens = chosen.choices(range(len(VOCABULARY)), k=length)

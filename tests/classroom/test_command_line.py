@@ -1,3 +1,4 @@
+import codecs
 import importlib.metadata
 import io
 import json
@@ -74,6 +75,7 @@ def test_any_notebook_is_presented_as_it_lies_there_and_its_handout_is_written_b
     file.parent.mkdir()
     ran = new_code_cell("1 / 0  # it does not run again", outputs=[new_output("stream", text="stored")])
     nbformat.write(new_notebook(cells=[new_markdown_cell("# Mine"), ran]), file)
+    file.write_bytes(codecs.BOM_UTF8 + file.read_bytes())
     before = file.read_bytes()
     assert command_line.main(["present", "mine/50% #1.ipynb"]) == 0
     assert served == ["/rise/50% #1.ipynb"]
@@ -86,6 +88,10 @@ def test_any_notebook_is_presented_as_it_lies_there_and_its_handout_is_written_b
     (tmp_path / "broken.ipynb").write_text("[]")
     assert command_line.main(["handouts", "mine/50% #1.ipynb", "broken.ipynb"]) == 1
     assert "broken.ipynb" in last_line(capsys)
+    (tmp_path / "broken.ipynb").write_bytes("# 权重".encode("gbk"))
+    assert command_line.main(["present", "broken.ipynb"]) == 2
+    assert "save it anew from Jupyter, which writes JSON in UTF-8" in last_line(capsys)
+    assert len(served) == 1
 
 
 def test_a_running_order_is_written_for_the_lessons_that_are_named(served, tmp_path, capsys):

@@ -15,6 +15,7 @@ from mha_lib.classroom.lesson.lessons import (
     version,
 )
 from mha_lib.classroom.lesson.prepare import prepare_lessons
+from mha_lib.classroom.lesson.reading import read_lesson
 from mha_lib.classroom.lesson.stripped import write_stripped
 from mha_lib.classroom.lesson.working_copy import (
     make_deck_copy,

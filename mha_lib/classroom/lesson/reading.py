@@ -92,19 +92,24 @@ def read_lesson(file: Path) -> Lesson:
 @lru_cache(AT_ONCE)
 def lesson_of(file: Path, content: bytes) -> Lesson:
     """The lesson whose file holds this content; the same content is parsed and validated once."""
-    import nbformat.validator  # here: the kernel of a lesson need not have it
-
     try:
-        tree = json.loads(content)
+        tree = json.loads(content.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
-        raise CourseError("no_notebook", file=file, reason=error) from None
+        raise no_notebook(file, error) from None
     if not isinstance(tree, dict) or "worksheets" not in tree:  # where formats before 4 have their cells
         require_entries(tree, file)
     try:
-        notebook = nbformat.convert(nbformat.reader.reads(content), 4)
+        notebook = as_it_is(content)
     except Exception as error:  # nbformat raises a dozen kinds, some of which name a line of its own
         raise no_notebook(file, error) from None
     return Lesson(file, checked(notebook, file))
+
+
+def as_it_is(content: bytes) -> "NotebookNode":
+    """The notebook whose file holds this content, in format 4: neither validated nor given ids."""
+    import nbformat.reader  # here: the kernel of a lesson need not have it
+
+    return nbformat.convert(nbformat.reader.reads(content.decode("utf-8-sig")), 4)
 
 
 def checked(notebook: "NotebookNode", name: object) -> "NotebookNode":
@@ -135,7 +140,9 @@ def give_ids(cells: list[Any]) -> None:
 
 
 def no_notebook(name: object, error: Exception) -> CourseError:
-    reason = next(iter(str(error).splitlines()), "") or type(error).__name__
+    entry = str(getattr(error, "json_path", "")).removeprefix("$").removeprefix(".")  # of an error of the schema
+    said = next(iter(str(error).splitlines()), "") or type(error).__name__
+    reason = f"{entry}: {said}" if entry else said
     return CourseError("no_notebook", file=name, reason=reason[:200])
 
 

@@ -61,4 +61,4 @@ def _marked(text: str) -> str:
     if re.fullmatch(NUMBER, text):
         is_zero = not text.strip("-−0.,")
         return text.lstrip("-−") if is_zero else text.replace("-", "−")  # no line ends behind a minus
-    return f'<b style="color: {MARKS[text]}">{text}</b>' if text in MARKS else escape(text)
+    return f'<b class="mark" style="color: {MARKS[text]}">{text}</b>' if text in MARKS else escape(text)

@@ -1,6 +1,7 @@
 """The server withholds from a page what an untrusted notebook would run there, and the file keeps it."""
 
 import asyncio
+import codecs
 import json
 import os
 import subprocess
@@ -79,9 +80,15 @@ def test_what_would_run_is_withheld_and_stays_in_the_file_unsigned(server, metad
         assert server.on_disk(name) == {"widgets": NO_WIDGETS} | metadata
 
 
+def test_a_notebook_with_a_byte_order_mark_is_opened(server):
+    file = server.folder / server.lay(title="Marked")
+    file.write_bytes(codecs.BOM_UTF8 + file.read_bytes())
+    assert server.open(file.name)["metadata"]["title"] == "Marked"
+
+
 VEGA = {"application/vnd.vega.v5+json": {"signals": []}, "text/plain": "a chart"}
 PLOT = {"image/svg+xml": "<svg/>", "text/plain": "<Figure>"}
-PICTURE = '<img src="data:image/svg+xml;base64,PHN2Zy8+" alt="&quot;&gt;">'
+PICTURE = '<img src="data:image/svg+xml,%3Csvg/%3E" alt="&quot;&gt;">'
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 // Paints the picture, on the screen and for the saved file.
 
-import { indexOf, isForbidden, numbersTo, SIGN_BIT, weightOf } from "./decode.js";
+import { clamp, indexOf, isForbidden, numbersTo, SIGN_BIT, weightOf } from "./decode.js";
 import { fill, make } from "./elements.js";
 import { arrange, fit, fontOf, shortTitle } from "./grid.js";
 import { labelOf, sayMeasures, sayTitle, sayValue, sayWeight } from "./words.js";
@@ -274,30 +274,33 @@ function paintKeyAxis(ctx, drawing) {
 /** Paint the scale of colours, one for all heads, and the meaning of the hatching. */
 function paintLegend(ctx, drawing) {
   const { ofMasks, isMasked, em, words, legendX, legendY } = drawing;
-  let x = legendX + (ofMasks ? 0.5 * em : paintScale(ctx, drawing));
+  const widthOf = (text) => 2 * em + ctx.measureText(text).width;
+  let x = legendX + (ofMasks ? 0.5 * em : paintScale(ctx, drawing, isMasked ? widthOf(words.masked) : 0));
   const paintSwatch = (fillStyle, text) => {
     ctx.fillStyle = fillStyle;
     ctx.fillRect(x, legendY - 0.45 * em, 1.6 * em, 0.9 * em);
     write(ctx, text, { x: x + 2 * em, y: legendY, colour: drawing.colours.ink });
-    x += 3.4 * em + ctx.measureText(text).width;
+    x += widthOf(text) + 1.4 * em;
   };
   if (ofMasks) paintSwatch(drawing.colours.number, words.may_attend);
   if (isMasked) paintSwatch(makeHatching(ctx, drawing), words.masked);
 }
 
-/** Paint the bar of colours with its numbers; returns its width. */
-function paintScale(ctx, drawing) {
-  const { scaleEnd, toMax, byRoot, em, colours, words, legendX, legendY } = drawing;
+/** Paint the bar of colours with its numbers, as long as there is room for what comes `after` it; returns its width. */
+function paintScale(ctx, drawing, after = 0) {
+  const { scaleEnd, toMax, byRoot, width, em, colours, words, legendX, legendY } = drawing;
   const scale = scaleOf(drawing);
   const style = { y: legendY, colour: colours.ink };
   const sheet = makeSheet(256, 1, (index) => scale[index]);
-  ctx.drawImage(sheet, legendX + 1.4 * em, legendY - 0.45 * em, 9 * em, 0.9 * em);
   write(ctx, "0", { x: legendX + 0.5 * em, ...style });
   const sentence = toMax ? words.largest_weight : words.weight;
   const most = fill(sentence, { number: Number(scaleEnd.toPrecision(3)) });
   const end = byRoot ? fill(words.root_scale, { scale: most }) : most;
-  write(ctx, end, { x: legendX + 10.8 * em, ...style });
-  return 12.2 * em + ctx.measureText(end).width;
+  const around = 3.2 * em + ctx.measureText(end).width;
+  const bar = clamp(width - legendX - around - after, 3 * em, 9 * em);
+  ctx.drawImage(sheet, legendX + 1.4 * em, legendY - 0.45 * em, bar, 0.9 * em);
+  write(ctx, end, { x: legendX + bar + 1.8 * em, ...style });
+  return bar + around;
 }
 
 /** Outline the row and the column of the cell in every head. */

@@ -18,6 +18,7 @@ const BOX = { width: 20, height: 16 }; // the margins of the box around code
 const GAP = { beside: 36, below: 10, cells: 10 }; // beside: and some slack, so that no line wraps
 const LEGIBLE = 1.05; // of a picture's natural size: letters of 13 points have 18 px
 const LOWEST_EXPLORER = 330;
+const LOWEST_PICTURE = 200; // where there is no room for it, the slide scrolls
 const TICKS = 24; // what ticks say, without their code
 const OVER = { margins: 84, height: 520 }; // of code that lies over the slide
 
@@ -114,7 +115,7 @@ function placePicture(cell, size, room) {
   const below = scaleIn(room.width + 2 * room.margin, left);
   const [side, scale] = beside > below ? ["beside", beside] : ["below", below];
   const fits = scale >= Math.min(LEGIBLE, room.width / cell.picture.width) && code.height <= room.height;
-  const drawn = Math.max(0, scale) * cell.picture.height;
+  const drawn = Math.max(scale * cell.picture.height, Math.min(cell.picture.height, LOWEST_PICTURE));
   const height = room.margin && side === "below" ? Math.max(drawn, left) : drawn;
   return { ...place, side, fits, height: room.height, picture: height };
 }

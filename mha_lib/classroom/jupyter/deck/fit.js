@@ -10,7 +10,7 @@ import { fitBeside, putBeside } from "./earlier.js";
 import { holdErrors, releaseErrors } from "./errors.js";
 import { foldCode } from "./fold.js";
 import { guessOutput } from "./guess.js";
-import { ASKS, cellsOf, endOf, FITTED, shrink } from "./long.js";
+import { ASKS, cellsOf, endOf, FITTED, markLong, shrink } from "./long.js";
 import { shownSection } from "./stage.js";
 
 const pen = document.createElement("canvas").getContext("2d");
@@ -63,6 +63,7 @@ export class Fit {
     const size = fitSlide(section, largest);
     for (const cell of codeCellsOf(section)) offerRoom(cell, section);
     holdErrors(section, (error) => roomBelow(error, section));
+    markLong(section);
     return size;
   }
 }

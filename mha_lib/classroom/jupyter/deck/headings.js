@@ -1,6 +1,6 @@
 // A notebook in which nobody has named slides is one slide. Its deck is cut at the headings with which cells begin; the
-// notebook itself stays as it is.
-const HEADING = /^\s*#{1,3}\s/;
+// notebook itself stays as it is. Lines of HTML, such as an anchor, and a rule may stand above a heading.
+const HEADING = /^(\s*(---+|<[^\n]*>)\s*\n)*\s*(#{1,3}\s|<h[1-3]\b|[^\n]+\n(===+|---+)\s*(\n|$))/i;
 const STARTS = ["slide", "subslide"];
 const cut = new WeakSet();
 

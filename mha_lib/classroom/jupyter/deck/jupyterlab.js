@@ -85,10 +85,15 @@ export function answerDialogs(Dialog, { isOwnCopy, foot, words }) {
   Dialog.flush(); // those that came while the page was loading
   Dialog.prototype.launch = function answer() {
     const overwrite = this._buttons.find(({ actions }) => actions.includes("overwrite"));
-    const text = this.node.querySelector(".jp-Dialog-header").textContent;
-    foot.say(overwrite ? words.file_changed : fill(words.dialog, { text }), "failed");
+    foot.say(overwrite ? words.file_changed : fill(words.dialog, { text: saidBy(this) }), "failed");
     this.dispose();
     const button = overwrite && isOwnCopy ? overwrite : Dialog.cancelButton();
     return Promise.resolve({ button, isChecked: null, value: null });
   };
+}
+
+/** What a dialog says that is never drawn: its title and its text, or the title alone. */
+function saidBy({ layout, node }) {
+  const [header] = layout.widgets[0].widgets; // Lumino's, which React has not drawn yet
+  return node.ariaLabel ?? [header.render().props.children].flat()[0];
 }

@@ -4,7 +4,8 @@ import { shownSection } from "./stage.js";
 
 const CELLS = ":scope > .jp-Cell:not(.reveal-skip), :scope > .fragment > .jp-Cell:not(.reveal-skip)";
 const SIZES = [1, 0.9, 0.8, 0.7]; // of words: the smallest has letters of 18 u
-const HAVE_THEIR_ROOM = ".mha-explorer, .deck-error"; // they take what is left, and scroll by themselves
+const EXPLORER = ".mha-explorer";
+const HAVE_THEIR_ROOM = `${EXPLORER}, .deck-error`; // they take what is left, and scroll by themselves
 export const ASKS = ":not(:has(.fragment.visible))"; // the question stands alone, and large
 const ALONE = `:has(> [data-asks])${ASKS}`;
 const PAGE = 0.85; // of the screen: what was the last line is then the first
@@ -24,18 +25,20 @@ function hiddenBelow(section) {
   return hidden > 0.2 * paddingBelow(section) ? hidden : 0; // a little of the padding is free
 }
 
-/** Whether a table or a formula is wider than its place; beside a drawing, its place has no box of its own. */
-const isWide = (section) =>
-  [...section.querySelectorAll("table, mjx-math")].some((part) => {
-    const place = part.closest(".jp-RenderedHTMLCommon, .jp-OutputArea-output");
-    return part.offsetWidth > (place?.clientWidth || section.clientWidth) + 1;
-  });
+/** The width of the place of a table or a formula; beside a drawing, it has no box of its own. */
+const placeOf = (part) =>
+  part.closest(".jp-RenderedHTMLCommon, .jp-OutputArea-output")?.clientWidth || part.closest("section").clientWidth;
+
+const isTooWide = (part) => part.offsetWidth > placeOf(part) + 1;
+const isWide = (section) => [...section.querySelectorAll("table, mjx-math")].some(isTooWide);
 
 /** Fit a slide by `fit`, with the largest words with which all of it is seen. */
 export function shrink(section, fit) {
   const scrolled = section.scrollTop;
   section.scrollTop = 0;
   section.toggleAttribute("data-wide", false);
+  const formulas = [...section.querySelectorAll("mjx-math")];
+  for (const formula of formulas) formula.style.zoom = "";
   const isTooLarge = () => hiddenBelow(section) > 0 || isWide(section);
   let result;
   const hasItsRoom = section.querySelector(HAVE_THEIR_ROOM) !== null;
@@ -46,9 +49,18 @@ export function shrink(section, fit) {
     if (!isTooLarge()) break;
   }
   section.toggleAttribute("data-wide", isWide(section));
-  section.toggleAttribute("data-long", !hasItsRoom && hiddenBelow(section) > 0);
+  for (const formula of formulas.filter(isTooWide))
+    formula.style.zoom = placeOf(formula) / formula.offsetWidth;
   section.scrollTop = scrolled;
   return result;
+}
+
+/** Mark a slide that scrolls, once its errors have their room. */
+export function markLong(section) {
+  const scrolled = section.scrollTop;
+  section.scrollTop = 0;
+  section.toggleAttribute("data-long", !section.querySelector(EXPLORER) && hiddenBelow(section) > 0);
+  section.scrollTop = scrolled;
 }
 
 export const hasMore = (section) => section.hasAttribute("data-long") && hiddenBelow(section) > 0;

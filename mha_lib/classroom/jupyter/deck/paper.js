@@ -18,6 +18,7 @@ export async function layOut(words, cells) {
     dispatchEvent(new Event("resize")); // fits the first slide, too, to which nobody turns
     for (const answer of section.querySelectorAll("details")) answer.open = false;
     await rest(section);
+    if (hasHidden(section)) section.dataset.long = "";
     keepCode(section, cells);
     pictures.push(Object.assign(pictureOf(section, document), { inert: false })); // its headings are the outline
     writeCode(pictures.at(-1));
@@ -32,6 +33,15 @@ export async function layOut(words, cells) {
   await document.fonts.ready;
   return pictures.length;
 }
+
+/** Whether code or an output of a slide scrolls by itself: on paper it goes on. */
+const hasHidden = (section) =>
+  [...section.querySelectorAll(".jp-InputArea-editor, .jp-Cell-outputArea, .jp-OutputArea-output")].some(
+    (part) =>
+      part.scrollHeight > part.clientHeight + 1 &&
+      getComputedStyle(part).overflowY === "auto" &&
+      !part.querySelector(".mha-explorer"),
+  );
 
 /** CodeMirror leaves out lines that are far off the screen: on paper such code stands whole, without colours. */
 function keepCode(section, cells) {

@@ -14,11 +14,11 @@ Nothing of the course is imported: PyTorch would come along, and take 200 MB of 
 """
 
 import json
-from base64 import b64encode
 from contextlib import suppress
 from hmac import HMAC
 from html import escape
 from typing import Any
+from urllib.parse import quote
 
 from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
@@ -75,6 +75,12 @@ class CarefulContentsManager(AsyncLargeFileManager):
         if not lacks:
             super().check_and_sign(nb, path, **options)
 
+    async def _read_file(self, os_path: str, *options: Any, **more: Any) -> Any:
+        content, *about = await super()._read_file(os_path, *options, **more)
+        if os_path.endswith(".ipynb") and isinstance(content, str):
+            content = content.removeprefix("\ufeff")  # the mark with which some editors begin a file
+        return content, *about
+
     async def trust_notebook(self, path: str) -> None:
         nb = (await self.get(path))["content"]
         give_back(nb)
@@ -123,8 +129,7 @@ def outputs_of(nb: NotebookNode) -> list[NotebookNode]:
 
 def as_picture(svg: str, about: Any) -> str:
     alt = about.get("alt") if isinstance(about, dict) else None
-    source = b64encode(svg.encode()).decode()
-    return f'<img src="data:{SVG};base64,{source}" alt="{escape(str(alt or ""))}">'
+    return f'<img src="data:{SVG},{quote(svg)}" alt="{escape(str(alt or ""))}">'
 
 
 def give_back(nb: NotebookNode) -> None:

@@ -9,7 +9,7 @@ from nbformat import NotebookNode
 
 from mha_lib.classroom.lesson import language_in
 from mha_lib.classroom.lesson.files import write_whole
-from mha_lib.classroom.lesson.reading import Lesson, read_lesson
+from mha_lib.classroom.lesson.reading import Lesson, as_it_is, read_lesson
 from mha_lib.classroom.pages.build import Build
 from mha_lib.classroom.pages.execution import CORES, execute, run_until_ctrl_c
 from mha_lib.classroom.pages.handout.exporter import is_signed
@@ -56,7 +56,7 @@ def write_handout_of(file: Path, language: str, audience: str = STUDENT, folder:
     build = Build(folder or file.parent, language)
     with build.attempt(file):
         notebook = read_lesson(file).copy()
-        if not is_signed(nbformat.read(file, as_version=4)):
+        if not is_signed(as_it_is(file.read_bytes())):
             notebook.metadata.pop("widgets", None)  # programs, of whomever
         beside = {page.stem for page in build.folder.glob("*.html")} | {file.stem}
         page = HandoutPage(Lesson(file, notebook), audience, build.warn_of(file.stem), among(beside))

@@ -7,11 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import nbformat
-
 from mha_lib.classroom.lesson import CourseError, language_in
 from mha_lib.classroom.lesson.files import write_whole
-from mha_lib.classroom.lesson.reading import as_file, read_lesson
+from mha_lib.classroom.lesson.reading import as_file, as_it_is, read_lesson
 from mha_lib.classroom.pages.browser import is_administrator, require_browser
 from mha_lib.classroom.pages.build import Build
 from mha_lib.classroom.pages.execution import CORES
@@ -52,7 +50,7 @@ def write_slides_of(file: Path, language: str, folder: Path | None = None) -> in
             read_lesson(file)  # says why it can't be read
             async with open_browser() as context:
                 deck = server.course / file.name
-                if is_signed(nbformat.read(file, 4)):
+                if is_signed(as_it_is(file.read_bytes())):
                     server.trust(deck)
                 target = build.folder / f"{file.stem}.pdf"
                 write_whole(target, await printed(context, server.address_for_paper(deck)))
