@@ -156,6 +156,12 @@ def test_what_says_nothing_is_no_reason_to_refuse_a_file(tmp_path):
     from_gguf(write(tmp_path / "small.gguf", add_bos_token=False, expert_count=0))
 
 
+def test_no_numbers_are_drawn_for_a_table_that_the_file_fills(tmp_path, monkeypatch):
+    """To draw them on "meta" imports torch's compiler, which takes longer than the file."""
+    monkeypatch.setattr(nn.init, "normal_", None)
+    from_gguf(write(tmp_path / "small.gguf"))
+
+
 def test_a_missing_package_is_named_with_the_way_out(monkeypatch):
     monkeypatch.setitem(sys.modules, "gguf", None)
     with pytest.raises(ImportError, match=re.escape("pip install 'mha-lib[real]'")):

@@ -226,6 +226,7 @@ class WhoSaidView {
 
   askPython(seed) {
     this.seed = seed;
+    this.choice.value = this.input.value; // none, where this is no kept text
     this.run += 1;
     this.text.ariaBusy = "true";
     this.told.textContent = fill(this.words.writing, { most: this.most });
