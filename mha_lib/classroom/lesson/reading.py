@@ -109,7 +109,8 @@ def as_it_is(content: bytes) -> "NotebookNode":
     """The notebook whose file holds this content, in format 4: neither validated nor given ids."""
     import nbformat.reader  # here: the kernel of a lesson need not have it
 
-    return nbformat.convert(nbformat.reader.reads(content.decode("utf-8-sig")), 4)
+    notebook: NotebookNode = nbformat.convert(nbformat.reader.reads(content.decode("utf-8-sig")), 4)
+    return notebook
 
 
 def checked(notebook: "NotebookNode", name: object) -> "NotebookNode":
