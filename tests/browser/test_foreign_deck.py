@@ -10,10 +10,10 @@ from playwright.sync_api import Page, expect
 from mha_lib.classroom.lesson.language import words_in
 from tests.browser.conftest import Watch
 from tests.browser.decks import expect_light, go_to
+from tests.browser.foreign import COLOURS, CONTRAST, SUM
 from tests.browser.lecture import expect_inside, reload, saves, turn
 from tests.browser.new_lesson import current, open_deck, press, status_of
 from tests.browser.pages import new_page
-from tests.browser.test_foreign_page import COLOURS, CONTRAST, SUM
 from tests.browser.waiting import act, box_of, each_of, measure, until
 
 WORDS = words_in("en")["deck"]

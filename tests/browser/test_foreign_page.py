@@ -3,16 +3,13 @@
 import pytest
 from nbformat.v4 import new_notebook
 
+from tests.browser.foreign import COLOURS, CONTRAST, SUM
 from tests.browser.pages import new_page
 from tests.browser.waiting import act, box_of, each_of, measure
 from tests.classroom.pages.handout.cells import code, page_of, text
 from tests.offline_notebook.pages import shown
 
 TABLE = "<table>" + "".join(f"<td>column_{number}</td>" for number in range(30)) + "</table>"
-SUM = "+".join(f"x_{{{number}}}^2" for number in range(60))
-COLOURS = """<span style="color: black">one</span> <b style="background-color: #ffffaa">two</b>
-
-<div style="background-color: white">three <code>four</code></div>"""
 CELLS = [
     text(r"$\boxed{x}$ $\cancel{x}$ $\bcancel{x}$ $\xcancel{x}$"),
     text(r"\begin{align}a&=b\\c&=d\end{align}"),
@@ -22,21 +19,6 @@ CELLS = [
 ]
 STYLES = """(part) => { const { borderTopStyle, backgroundImage } = getComputedStyle(part);
     return [borderTopStyle, backgroundImage.split("linear-gradient").length - 1]; }"""
-# The contrast of a text and what lies behind it, as WCAG counts it.
-CONTRAST = """(part) => {
-    const paint = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
-    const light = (colour) => {
-        paint.fillStyle = colour;
-        paint.fillRect(0, 0, 1, 1);
-        const parts = [...paint.getImageData(0, 0, 1, 1).data].slice(0, 3).map((value) => value / 255);
-        const [r, g, b] = parts.map((value) => ((value + 0.055) / 1.055) ** 2.4); // but for the darkest
-        return 0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05;
-    };
-    let ground = part;
-    while (getComputedStyle(ground).backgroundColor === "rgba(0, 0, 0, 0)") ground = ground.parentElement;
-    const both = [light(getComputedStyle(part).color), light(getComputedStyle(ground).backgroundColor)];
-    return Math.max(...both) / Math.min(...both);
-}"""
 
 
 @pytest.fixture(scope="module")

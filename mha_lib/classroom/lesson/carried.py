@@ -30,7 +30,7 @@ def mark_steps(notebook: Any) -> None:
     slides = [slide for slide in read_slides(cells) if slide.cells]
     addresses = addresses_of(slides, identity_of(notebook))
     begins = [cells.index(slide.cells[0]) for slide in slides]
-    for slide, begin, end in zip(slides, begins, [*begins[1:], len(cells)], strict=True):
+    for slide, begin, end in zip(slides, begins, [*begins, len(cells)][1:], strict=True):
         needed = needed_by(cells[begin:end], cells[:begin])
         cells[begin]["metadata"][STEP] = {
             "address": addresses.get(cells[begin].get("id"), ""),

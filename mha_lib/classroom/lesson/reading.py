@@ -109,7 +109,8 @@ def as_it_is(content: bytes) -> "NotebookNode":
     """The notebook whose file holds this content, in format 4: neither validated nor given ids."""
     import nbformat.reader  # here: the kernel of a lesson need not have it
 
-    return nbformat.convert(nbformat.reader.reads(content.decode("utf-8-sig")), 4)
+    notebook: NotebookNode = nbformat.convert(nbformat.reader.reads(content.decode("utf-8-sig")), 4)
+    return notebook
 
 
 def checked(notebook: "NotebookNode", name: object) -> "NotebookNode":
@@ -121,7 +122,6 @@ def checked(notebook: "NotebookNode", name: object) -> "NotebookNode":
     notebook["nbformat_minor"] = max(IDS_SINCE, notebook.get("nbformat_minor", 0))
     give_ids(notebook["cells"])
     try:
-        _, notebook = nbformat.validator.normalize(notebook)
         nbformat.validate(notebook, relax_add_props=True)
     except Exception as error:
         raise no_notebook(name, error) from None
@@ -129,9 +129,10 @@ def checked(notebook: "NotebookNode", name: object) -> "NotebookNode":
 
 
 def give_ids(cells: list[Any]) -> None:
-    """Give each cell without an id one that is the same whenever the notebook is read: a hash of its text."""
+    """Give each cell without an id of its own one that is the same at each reading: a hash of its text."""
     taken = {cell.get("id") for cell in cells}
-    for cell in (cell for cell in cells if "id" not in cell):
+    first = {cell.get("id"): cell for cell in reversed(cells)}
+    for cell in (cell for cell in cells if "id" not in cell or first[cell["id"]] is not cell):
         text = f"{cell['cell_type']}:{''.join(cell['source'])}"
         name = hashlib.sha256(text.encode(errors="replace")).hexdigest()[:8]
         numbered = (f"{name}-{number}" for number in count(2))
@@ -140,7 +141,9 @@ def give_ids(cells: list[Any]) -> None:
 
 
 def no_notebook(name: object, error: Exception) -> CourseError:
-    entry = str(getattr(error, "json_path", "")).removeprefix("$").removeprefix(".")  # of an error of the schema
+    entry = (
+        str(getattr(error, "json_path", "")).removeprefix("$").removeprefix(".")
+    )  # of an error of the schema
     said = next(iter(str(error).splitlines()), "") or type(error).__name__
     reason = f"{entry}: {said}" if entry else said
     return CourseError("no_notebook", file=name, reason=reason[:200])

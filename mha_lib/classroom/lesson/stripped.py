@@ -39,6 +39,9 @@ def stripped(lesson: Path) -> bytes:
 def minutes_alone(notes: dict[str, Any]) -> dict[str, Any]:
     """The notes without what follows their minutes."""
     found = MINUTES.match(source(notes))
-    kept = {name: notes[name] for name in ("id", "cell_type") if name in notes}
-    metadata = {"slideshow": {"slide_type": "notes"}}
-    return kept | {"metadata": metadata, "source": found[0].strip() if found else ""}
+    return {
+        "id": notes["id"],
+        "cell_type": "markdown",  # also where the notes were code, with outputs
+        "metadata": {"slideshow": {"slide_type": "notes"}},
+        "source": found[0].strip() if found else "",
+    }

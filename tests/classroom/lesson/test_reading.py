@@ -24,7 +24,9 @@ def test_what_nbformat_refuses_is_no_lesson(tmp_path):
     cell = {"id": "a", "cell_type": "code", "source": "1", "metadata": {}}  # without outputs
     file = tmp_path / "01_one.ipynb"
     file.write_text(json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
-    with pytest.raises(CourseError, match=r"01_one\.ipynb is not a notebook this can read: cells\[0\]: 'outputs'"):
+    with pytest.raises(
+        CourseError, match=r"01_one\.ipynb is not a notebook this can read: cells\[0\]: 'outputs'"
+    ):
         read_lesson(file)
 
 
@@ -36,4 +38,8 @@ def test_cells_without_ids_get_the_same_ones_whenever_they_are_read(tmp_path):
         file.write_text(json.dumps({"cells": kept, "metadata": {}, "nbformat": 4, "nbformat_minor": minor}))
         names.append([cell["id"] for cell in read_lesson(file).cells])
     assert len({*names[0]}) == len(cells)
+    same = [cell | {"id": "same"} for cell in cells]
+    file.write_text(json.dumps({"cells": same, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
+    first, *others = (cell["id"] for cell in read_lesson(file).cells)
+    assert (first, others) == ("same", [names[0][0], names[0][2]])
     assert names[1] == [names[0][0], names[0][2]]

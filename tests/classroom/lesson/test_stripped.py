@@ -1,6 +1,8 @@
 import shutil
 
+import nbformat
 import pytest
+from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 from mha_lib.classroom.lesson import CourseError, list_lessons, make_working_copy, write_stripped
 from mha_lib.classroom.lesson.reading import read_lesson
@@ -47,3 +49,14 @@ def test_a_lesson_that_cannot_be_read_is_not_handed_out(tmp_path):
     with pytest.raises(CourseError, match=r"01_one\.ipynb"):
         write_stripped(tmp_path, tmp_path / "left")
     assert not list(tmp_path.glob("left/**/*.ipynb"))
+
+
+@pytest.mark.parametrize("kind", ["notes", "skip"])
+def test_of_a_lesson_without_slides_no_secret_is_handed_out(tmp_path, kind):
+    secret = new_code_cell("SECRET", outputs=[new_output("stream", text="SECRET")])
+    secret.metadata = {"slideshow": {"slide_type": kind}, "tags": ["solution"]}
+    (tmp_path / "notebooks/en").mkdir(parents=True)
+    nbformat.write(new_notebook(cells=[secret]), tmp_path / "notebooks/en/01_one.ipynb")
+    write_stripped(tmp_path, tmp_path / "left")
+    folder, _ = make_working_copy(tmp_path / "left", "en")
+    assert not [file for file in folder.glob("*.ipynb") if "SECRET" in file.read_text()]

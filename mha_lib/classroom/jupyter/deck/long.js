@@ -27,7 +27,8 @@ function hiddenBelow(section) {
 
 /** The width of the place of a table or a formula; beside a drawing, it has no box of its own. */
 const placeOf = (part) =>
-  part.closest(".jp-RenderedHTMLCommon, .jp-OutputArea-output")?.clientWidth || part.closest("section").clientWidth;
+  part.closest(".jp-RenderedHTMLCommon, .jp-OutputArea-output")?.clientWidth ||
+  part.closest("section").clientWidth;
 
 const isTooWide = (part) => part.offsetWidth > placeOf(part) + 1;
 const isWide = (section) => [...section.querySelectorAll("table, mjx-math")].some(isTooWide);

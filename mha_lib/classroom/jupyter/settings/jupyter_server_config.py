@@ -75,7 +75,9 @@ class CarefulContentsManager(AsyncLargeFileManager):
         if not lacks:
             super().check_and_sign(nb, path, **options)
 
-    async def _read_file(self, os_path: str, *options: Any, **more: Any) -> Any:
+    async def _read_file(  # type: ignore[override]  # one of the two classes it comes from has no async
+        self, os_path: str, *options: Any, **more: Any
+    ) -> Any:
         content, *about = await super()._read_file(os_path, *options, **more)
         if os_path.endswith(".ipynb") and isinstance(content, str):
             content = content.removeprefix("\ufeff")  # the mark with which some editors begin a file
