@@ -212,10 +212,18 @@ def test_all_heads_fit_without_scrolling_sideways(page, show):
             assert box_of(page.locator(".mha-explorer"))["height"] <= 0.78 * height
 
 
+DARK_BEHIND_A_CURTAIN = """async () => {
+    document.body.style.display = "none"; // JupyterLab hides its content for less than a frame
+    document.body.dataset.jpThemeLight = "false";
+    await null; // the explorer has heard of it
+    document.body.style.display = "";
+}"""
+
+
 def test_the_theme_follows_jupyter_and_paper_is_light(page, show):
     show(some_explorer())
     expect_paper(page, "light")
-    act(page, "document.body.dataset.jpThemeLight = 'false'")
+    act(page, DARK_BEHIND_A_CURTAIN)
     expect_paper(page, "dark")
     page.emulate_media(media="print")
     expect_paper(page, "light")

@@ -438,9 +438,10 @@ class ExplorerView {
     if (heights[0] === heights[1]) root.style.setProperty("--slider", SLIDERS[0]);
   }
 
-  /** Read the colours of the page's theme. Off the page there are none: measure() reads them later. */
+  /** Read the colours of the page's theme. Off the page there are none: measure() reads them later. JupyterLab hides
+   * its content, for less than a frame, while it changes the theme: there they are. */
   takeLook() {
-    if (!this.controls.clientWidth) return;
+    if (!this.root.isConnected) return;
     this.look = readLook(this.root);
     this.draw();
   }
