@@ -20,6 +20,7 @@ export async function prepareNotebooks(app) {
     panel.context.ready.then(() => {
       dropTheme(panel.model);
       cutAtHeadings(panel.model);
+      preferKernel(panel);
     });
   });
 }
@@ -28,6 +29,12 @@ export async function prepareNotebooks(app) {
 function dropTheme(notebook) {
   const stored = notebook.getMetadata.bind(notebook);
   notebook.getMetadata = (name) => (name === "rise" ? { ...stored(name), theme: "white" } : stored(name));
+}
+
+/** Let a notebook that names no kernel have the server's own: JupyterLab would ask for one. */
+function preferKernel({ model, sessionContext }) {
+  const autoStartDefault = !model.defaultKernelName && !model.defaultKernelLanguage;
+  sessionContext.kernelPreference = { ...sessionContext.kernelPreference, autoStartDefault };
 }
 
 /**
@@ -83,9 +90,15 @@ export function keepRendered(notebook) {
  */
 export function answerDialogs(Dialog, { isOwnCopy, foot, words }) {
   Dialog.flush(); // those that came while the page was loading
+  const { createHeader } = Dialog.Renderer.prototype;
+  Dialog.Renderer.prototype.createHeader = function keepTitle(title, ...others) {
+    const header = createHeader.call(this, title, ...others);
+    header.node.dataset.title = title; // its text comes later, once it is drawn
+    return header;
+  };
   Dialog.prototype.launch = function answer() {
     const overwrite = this._buttons.find(({ actions }) => actions.includes("overwrite"));
-    const text = this.node.querySelector(".jp-Dialog-header").textContent;
+    const text = this.node.querySelector(".jp-Dialog-header").dataset.title;
     foot.say(overwrite ? words.file_changed : fill(words.dialog, { text }), "failed");
     this.dispose();
     const button = overwrite && isOwnCopy ? overwrite : Dialog.cancelButton();
