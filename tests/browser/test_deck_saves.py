@@ -7,7 +7,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from nbformat.v4 import new_code_cell, new_markdown_cell
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.browser.conftest import JupyterServer
@@ -99,6 +99,33 @@ def test_any_other_file_that_was_changed_elsewhere_stays_as_it_is(page, jupyter,
     press(page, "ArrowRight Control+Enter")
     expect(status_of(page)).to_have_text(re.compile("Not saved: .* changed elsewhere, and stays as it is"))
     assert "# Changed elsewhere" in authors.read_text(encoding="utf-8")
+    assert measure(page, "dialogs") == []
+
+
+def lay_foreign(jupyter: JupyterServer, file: str, **kernelspec: str) -> str:
+    """Write a notebook that is no lesson, with a kernel if one is given, and return its deck's address."""
+    cells = [new_markdown_cell("# Another's"), new_code_cell("print(6 * 7)")]
+    metadata = {"kernelspec": kernelspec} if kernelspec else {}
+    nbformat.write(new_notebook(cells=cells, metadata=metadata), jupyter.folder / file)
+    return jupyter.address("rise", file)
+
+
+def test_a_notebook_that_names_no_kernel_runs(page, jupyter, tmp_path):
+    page.add_init_script(COUNT_DIALOGS)
+    open_deck(page, lay_foreign(jupyter, f"{tmp_path.name}.ipynb"))
+    current(page).locator(".jp-CodeCell .cm-content").click()
+    press(page, "Control+Enter")
+    expect(current(page).locator(".jp-OutputArea-output")).to_have_text("42")
+    assert measure(page, "dialogs") == []
+
+
+def test_the_foot_says_which_question_of_jupyterlab_the_deck_has_answered(page, jupyter, tmp_path):
+    page.add_init_script(COUNT_DIALOGS)
+    missing = {"name": "missing", "display_name": "Missing", "language": "fortran"}
+    open_deck(page, lay_foreign(jupyter, f"{tmp_path.name}.ipynb", **missing))
+    current(page).locator(".jp-CodeCell .cm-content").click()
+    press(page, "Control+Enter")
+    expect(status_of(page)).to_have_text(re.compile("JupyterLab says: Select Kernel."))
     assert measure(page, "dialogs") == []
 
 

@@ -20,6 +20,7 @@ export async function prepareNotebooks(app) {
     panel.context.ready.then(() => {
       dropTheme(panel.model);
       cutAtHeadings(panel.model);
+      preferKernel(panel);
     });
   });
 }
@@ -28,6 +29,12 @@ export async function prepareNotebooks(app) {
 function dropTheme(notebook) {
   const stored = notebook.getMetadata.bind(notebook);
   notebook.getMetadata = (name) => (name === "rise" ? { ...stored(name), theme: "white" } : stored(name));
+}
+
+/** Let a notebook that names no kernel have the server's own: JupyterLab would ask for one. */
+function preferKernel({ model, sessionContext }) {
+  const autoStartDefault = !model.defaultKernelName && !model.defaultKernelLanguage;
+  sessionContext.kernelPreference = { ...sessionContext.kernelPreference, autoStartDefault };
 }
 
 /**
