@@ -167,7 +167,8 @@ def serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
     def serve(folder: Path, python: str = sys.executable, library: Path = ROOT) -> JupyterServer:
         process, server = start_server(folder, tmp_path_factory.mktemp("home"), python, library)
         processes.append(process)
-        wait_for(server, process, server.home / "log")
+        failures.logs[server.url] = server.home / "log"
+        wait_for(server, process, failures.logs[server.url])
         return server
 
     yield serve

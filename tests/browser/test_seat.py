@@ -390,6 +390,30 @@ def test_shift_enter_walks_the_core_path_and_sets_up_by_itself(seat):
 
 
 @pytest.mark.ci
+def test_who_walks_on_while_cells_wait_loses_no_step_and_no_letter(seat):
+    seat.open()
+    seat.write("helpers", f"{WAITS}\nhelper = 40")
+    seat.cell("add").locator(".cm-content").click()
+    seat.page.keyboard.press("Shift+Enter")  # it waits for the setup
+    seat.write("answer", "mine = 4")
+    seat.go_on.touch()
+    expect(seat.output("add")).to_have_text("42")
+    seat.page.keyboard.type("5")
+    expect(seat.cell("answer").locator(".cm-content")).to_have_text("mine = 45")
+
+    seat.go_on.unlink()
+    seat.write("add", f"{WAITS}\n1 / 0")
+    for _ in range(3):
+        seat.page.keyboard.press("Shift+Enter")  # to the place for a guess
+    seat.guess("asks").fill("45")
+    seat.guess("asks").press("Enter")
+    expect(seat.cell("result").locator(".jp-InputPrompt")).to_have_text("[*]:")
+    seat.go_on.touch()
+    expect(seat.output("add")).to_contain_text("ZeroDivisionError")
+    expect(seat.output("result")).to_have_text("45")  # the kernel has dropped what waited behind the error
+
+
+@pytest.mark.ci
 def test_a_guess_is_kept_in_the_copy_and_its_result_waits_unless_it_is_an_error(seat, course):
     seat.open()
     expect(seat.run("result").locator(".jp-OutputArea-output")).to_contain_text("NameError")

@@ -1,6 +1,7 @@
 """Keeps a picture and the console of each open page where a test failed, as a person would see them.
 
-They lie in ``build/test-failures/``, in a folder for each failed test, until the next run of the tests.
+They lie in ``build/test-failures/``, in a folder for each failed test, until the next run of the tests. The
+last lines of the console, and of the log of the page's server, stand in the report of the test.
 """
 
 import re
@@ -16,6 +17,8 @@ from playwright.sync_api import Browser, BrowserContext, Error, Page
 FOLDER = Path("build", "test-failures")  # below pytest's own folder
 browsers: list[Browser] = []  # those that are open now
 consoles: defaultdict[Page, list[str]] = defaultdict(list)
+logs: dict[str, Path] = {}  # of servers, by their addresses
+LAST = 15  # lines
 
 
 def keep(page: Page | None, said: str) -> None:
@@ -57,6 +60,9 @@ def show(test: str, root: Path) -> Iterator[str]:
             yield f"{page.url}: no picture: {error.message.splitlines()[0]}"
         else:
             yield f"{page.url}: {picture}, its console beside it"
+        of_server = [log.read_text(errors="replace") for url, log in logs.items() if page.url.startswith(url)]
+        for name, text in [("console", said), *(("server", log) for log in of_server)]:
+            yield from (f"  {name}: {line}" for line in text.splitlines()[-LAST:])
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

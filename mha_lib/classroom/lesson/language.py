@@ -140,7 +140,7 @@ def language_here() -> str:
     return RUNNING.language
 
 
-read_once = cache(identity_in)  # a lesson keeps its identity while it runs
+IDENTITIES: dict[Path, Identity] = {}  # of files; a lesson keeps its identity while it runs
 
 
 def files_here() -> list[Path]:
@@ -156,8 +156,15 @@ def files_here() -> list[Path]:
 
 
 def identity_here() -> Identity | None:
-    """The identity of the lesson that runs, as its file in this folder names it; None without such a file."""
-    return next(filter(None, map(read_once, files_here())), None)
+    """The identity of the lesson that runs, as its file in this folder names it; None without such a file.
+
+    A file names none while Jupyter saves it, and so it is read again the next time.
+    """
+    for file in files_here():
+        if identity := IDENTITIES.get(file) or identity_in(file):
+            IDENTITIES[file] = identity
+            return identity
+    return None
 
 
 def words_here() -> dict[str, Any]:

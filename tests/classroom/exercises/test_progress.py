@@ -58,6 +58,18 @@ def test_all_kernels_and_days_count_and_what_is_solved_stays_solved(here, capsys
     assert {report.student for report in (three, four, again)} == {three.student}
 
 
+def test_a_check_while_the_lesson_is_saved_is_kept_with_the_next_one(here):
+    lesson, check = here / "03_three.ipynb", Check(NUMBER)
+    whole = lesson.read_bytes()
+    lesson.write_bytes(whole[:9])  # Jupyter's server writes it in its place
+    check.number(NUMBER.answer)
+    assert file_here() is None
+    lesson.write_bytes(whole)
+    check.number(abs)
+    noted = [verdict_in(line).state for line in (here / FILE).read_bytes().split(b"\n") if line]
+    assert noted == ["solved", "wrong"]
+
+
 def test_a_notebook_counts_what_it_asks_for_and_its_objectives_need_its_core(here, capsys):
     """Also what a student has deleted of it; a lesson's file for the teacher has all of its exercises."""
 

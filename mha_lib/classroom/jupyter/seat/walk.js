@@ -64,11 +64,28 @@ export class Walk {
     this.sight.keep(result, asking);
   }
 
+  /** Run the cells. Those that the kernel drops, since a cell of an earlier step has failed, run again. */
   async run(cells) {
     const { load, notebook, session, setup } = this;
     const { NotebookActions } = await load("@jupyterlab/notebook");
     const needsSetup = cells.some((cell) => isCode(cell) && !isSetup(cell));
-    if (!needsSetup || (await setup.ready())) await NotebookActions.runCells(notebook, cells, session);
+    if (needsSetup && !(await setup.ready())) return;
+    const first = cells.find(isCode);
+    let isDropped = false;
+    let isInterrupted = false; // by the student, who wants no cell that waits to run
+    const hear = (_, { cell, error }) => {
+      if (cell === first) isDropped = error && !error.errorName; // an error of its own has a name
+      isInterrupted ||= error?.errorName === "KeyboardInterrupt";
+    };
+    NotebookActions.executed.connect(hear);
+    const { mode } = notebook;
+    const { activeElement } = document;
+    const running = NotebookActions.runCells(notebook, cells, session);
+    // JupyterLab goes to its command mode: out of an editor in which one has begun to write meanwhile.
+    notebook.mode = mode;
+    activeElement.focus({ preventScroll: true });
+    await running.finally(() => NotebookActions.executed.disconnect(hear));
+    if (isDropped && !isInterrupted) await this.run(cells);
   }
 
   goTo(cell) {
