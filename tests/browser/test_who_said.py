@@ -107,6 +107,7 @@ def test_each_token_chosen_by_a_key_shows_its_shares_which_sum_to_its_logit(open
         "“once” comes first: no token stands before it that could have said it. Choose a later one."
     )
     expect(opened.locator("table")).to_be_hidden()
+    expect(opened.get_by_label("a kept text")).to_be_hidden()  # there are none
     for place in range(1, MOST):
         buttons.nth(place - 1).press("ArrowRight")
         expect(buttons.nth(place)).to_be_focused()
