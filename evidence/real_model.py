@@ -1,4 +1,4 @@
-"""What do the heads of lesson 08's real model do, over many prompts?
+"""Measures what the heads of lesson 08's real model do, over many prompts.
 
     mha fetch                              # brings the model
     python -m evidence.real_model          # prints what was measured
@@ -159,7 +159,7 @@ def corrupted(real: Real, batch: Batch) -> Tensor:
 
 
 def kept(name: str, measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """What ``measure`` finds, from the file of this name or measured now."""
+    """Return the result of ``measure``, from the file of this name or measured now."""
     file = KEPT / f"{name}.pt"
     if not file.exists():
         KEPT.mkdir(parents=True, exist_ok=True)
@@ -168,7 +168,7 @@ def kept(name: str, measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 
 
 def of_prompts(name: str, measure: Any, real: Real, kind: str, part: str) -> dict[str, Tensor]:
-    """What ``measure`` finds of all prompts of a kind."""
+    """Return the results of ``measure`` on all prompts of a kind."""
 
     def of_all() -> dict[str, Tensor]:
         found = [measure(real, batch) for batch in batches(real, prompts(kind, PARTS[part]))]
@@ -256,7 +256,7 @@ def repeats(real: Real, part: str) -> dict[str, Any]:
 
 
 def heads_in(attention: MultiHeadAttention, *streams: Tensor) -> Tensor:
-    """What the heads compute of queries, keys and values, (B, N, H, d)."""
+    """Return the heads' outputs from queries, keys and values, (B, N, H, d)."""
     found: list[Tensor] = []
     hook = attention.W_o.register_forward_pre_hook(
         lambda _, given: found.append(by_head(given[0], attention))
@@ -344,7 +344,7 @@ def late_loss(model: LanguageModel, tokens: Tensor, mask: Tensor) -> tuple[list[
 
 @torch.no_grad()
 def more_of_drinks(real: Real, part: str) -> dict[str, Any]:
-    """What 23.3 writes of the names, and what 23.0 does without 20.0."""
+    """Measure what 23.3 writes of the names, and what 23.0 does without 20.0."""
     found: dict[str, list[Any]] = defaultdict(list, right_without(real, "drinks", part))
     names = torch.tensor([real.one(f" {name}") for name in (SHOWN.women + " " + SHOWN.men).split()])
     for batch in batches(real, prompts("drinks", PARTS[part])):
@@ -369,7 +369,7 @@ def more_of_drinks(real: Real, part: str) -> dict[str, Any]:
 
 @torch.no_grad()
 def right_without(real: Real, kind: str, part: str) -> dict[str, list[float]]:
-    """Which prompts are right without some heads: their lead is above 0; in a list, right is likeliest."""
+    """Return for each prompt whether it is right without some heads (lead above 0; lists: likeliest)."""
     found: dict[str, list[float]] = defaultdict(list)
     for batch in batches(real, prompts(kind, PARTS[part])):
         for name, heads in REMOVED[kind].items():
@@ -409,7 +409,7 @@ def table() -> Table:
 
 
 def answers() -> Table:
-    """What the slides of the lesson ask of the model, by function and arguments."""
+    """Return the model's answers to what the slides ask, by function and arguments."""
     lesson = run_cells(LESSON, *ASKING)
     for head in ("23.3", "23.0", "20.0"):
         lesson["looks"](head)

@@ -1,4 +1,4 @@
-"""What lesson 08 says of a real model's heads is what was measured; and it runs with the model itself."""
+"""Lesson 08 says of a real model's heads what was measured, and runs with the model itself."""
 
 import re
 from statistics import median

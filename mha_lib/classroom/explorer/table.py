@@ -58,7 +58,7 @@ class Picture:
 
 
 def read_picture(result: Any) -> Picture:
-    """What ``weights_of`` has returned, a ``Picture``, weights or (weights, mask), as a ``Picture``."""
+    """Return a result of ``weights_of``, a ``Picture``, weights or (weights, mask), as a ``Picture``."""
     if isinstance(result, Picture):
         return result
     if not isinstance(result, tuple):

@@ -19,7 +19,7 @@ class Prompt(NamedTuple):
 
 
 class Words(NamedTuple):
-    """What the texts of one part are made of."""
+    """The words of which the texts of one part are made."""
 
     women: str
     men: str
