@@ -175,7 +175,7 @@ def test_nothing_of_the_hub_is_in_the_environment_or_the_image(hub: Hub, thief: 
     assert "password" not in history
     found = thief.run("import os; print(*os.listdir('/opt'), *os.listdir('/opt/mha'))")
     beside = {"constraints.txt", "mha", "pyproject.toml", "student.py", "venv", "wheel"}
-    assert set(found.split()) == {*beside, "build", "img", "notebooks", "work"}
+    assert set(found.split()) == {*beside, "build", "img", "notebooks", "trainings", "work"}
 
 
 def test_memory_is_limited_with_shared_memory_and_the_others_go_on(hub: Hub, victim: Student, thief: Student):

@@ -33,7 +33,7 @@ real_claim = Answers(
         ("head_not_there", claim(head=(26.0, 0)), "(26.0, 0)"),
         ("same_head", claim(control=(26, 0))),
         ("prompts_not_there", claim(prompts="verbs"), "drinks, plurals"),
-        ("prompts_not_there", claim(prompts=["plurals"])),
+        ("prompts_not_there", claim(prompts=["plurals"]), "['plurals']"),
         ("measure_not_there", claim(measure="giver"), "needed, subject, last"),
         ("no_limit", claim(limit=1), "this is 1"),
         ("nothing_refutes", claim(**NEEDED | {"limit": 0.999}), "0.999 already"),
