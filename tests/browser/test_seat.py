@@ -107,6 +107,7 @@ def test_a_missing_name_names_what_brings_it_and_a_check_whether_its_answer_fail
     seat.set_up()
     seat.write("answer", STUB.replace(":", ""))
     seat.run("answer")
+    expect(seat.output("answer")).to_contain_text("SyntaxError")  # which drops what waits
     seat.run("check")
     expect(explanation(checked)).to_have_text(WORDS["answer_failed"])
 

@@ -65,7 +65,7 @@ def expect_ended(seat, core):
         expect(seat.progress).to_contain_text(ended, timeout=600_000)  # models are trained first
     except AssertionError as error:
         cells = [cell for cell in nbformat.read(seat.file, 4).cells if cell.cell_type == "code"]
-        errors = [cell.id for cell in cells if any(each.output_type == "error" for each in cell.outputs)]
+        errors = [f"{cell.id}: {each.evalue}" for cell in cells for each in cell.outputs if "evalue" in each]
         left = [cell.id for cell in cells if cell.execution_count is None]
         raise AssertionError(f"have not run: {left}; have failed: {errors}") from error
 

@@ -45,9 +45,11 @@ FIRST = {
     "attention": ["attention", "torch_cases"],
     "cache": ["cache", "window"],
     "checks": ["errors"],
+    "conversions": ["transformers"],
     "encoder_decoder": ["transformer"],
     "from_transformers": ["transformers"],
     "masks": ["attention", "multihead", "window"],
+    "packing": ["fused"],
     "tracing": ["torch_cases", "fused"],
 }
 LAST = ("test_fused.py", "test_transformers.py")  # for other files: they take longest
@@ -101,7 +103,7 @@ def drawn(mutants: list[Mutant], count: int | None, library: str) -> list[Mutant
     return sorted(mutants, key=lambda mutant: hashed(library, mutant.name))[:count]
 
 
-def tests_of(file: str) -> list[str]:
+def checked_by(file: str) -> list[str]:
     name = Path(file).stem
     if "/" in file:
         return [f"tests/{Path(file).parent}/test_{name}.py"]
@@ -153,10 +155,10 @@ def main() -> int:
     started, survivors = time.perf_counter(), []
     os.chdir(ROOT)
     with multiprocessing.get_context("fork").Pool(os.cpu_count(), maxtasksperchild=1) as pool:
-        if failure := pool.apply(failure_of, [None, sorted({t for m in chosen for t in tests_of(m.file)})]):
+        if failure := pool.apply(failure_of, [None, sorted({t for m in chosen for t in checked_by(m.file)})]):
             print(f"The tests fail without any mutant: {failure}")
             return 1
-        results = [pool.apply_async(failure_of, [mutant, tests_of(mutant.file)]) for mutant in chosen]
+        results = [pool.apply_async(failure_of, [mutant, checked_by(mutant.file)]) for mutant in chosen]
         for mutant, result in zip(chosen, results, strict=True):
             failure = result.get()
             survivors += [mutant.name] * (not failure)

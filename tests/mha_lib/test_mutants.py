@@ -1,6 +1,6 @@
 import ast
 
-from tests.mha_lib.mutants import EQUIVALENT, all_mutants, source_of
+from tests.mha_lib.mutants import BROKEN, EQUIVALENT, ROOT, all_mutants, checked_by, source_of
 
 
 def test_every_mutant_has_a_name_of_its_own_and_is_another_program():
@@ -9,6 +9,10 @@ def test_every_mutant_has_a_name_of_its_own_and_is_another_program():
     for mutant in mutants:
         assert mutant.text != source_of(mutant.file)
         assert ast.parse(mutant.text), "a broken syntax shows nothing"
+
+
+def test_every_file_that_is_broken_has_tests():
+    assert not [test for file in BROKEN for test in checked_by(file) if not (ROOT / test).is_file()]
 
 
 def test_every_exception_is_a_mutant_of_the_library_as_it_is():
