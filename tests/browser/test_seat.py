@@ -415,6 +415,40 @@ def test_who_walks_on_while_cells_wait_loses_no_step_and_no_letter(seat):
 
 
 @pytest.mark.ci
+def test_a_step_that_comes_after_the_setup_runs_behind_one_that_has_waited_for_it(seat):
+    """The kernel's answer, which cells have run, is slow for the step that came first."""
+    held, holds = [], []
+
+    def hold(route):
+        def answer(message):
+            if holds and b"history_reply" in message:
+                held.append((route, message))
+            else:
+                route.send(message)
+
+        route.connect_to_server().on_message(answer)
+
+    seat.page.route_web_socket(re.compile("/channels"), hold)
+    seat.open()
+    seat.write("helpers", f"{WAITS}\nhelper = 40")
+    seat.cell("add").locator(".cm-content").click()
+    seat.page.keyboard.press("Shift+Enter")
+    expect(seat.cell("helpers").locator(".jp-InputPrompt")).to_have_text("[*]:")
+    holds.append(True)
+    seat.write("answer", "mine = helper")
+    seat.page.keyboard.press("Shift+Enter")
+    seat.go_on.touch()
+    expect(seat.page.get_by_text(WORDS["is_set_up"])).to_be_visible()
+    seat.write("add", "mine + 1")
+    seat.page.keyboard.press("Shift+Enter")
+    expect(seat.run("check").locator(".jp-OutputArea-output")).to_contain_text("NameError")  # no step has run
+    while held:
+        route, message = held.pop(0)
+        route.send(message)
+    expect(seat.output("add")).to_have_text("41")
+
+
+@pytest.mark.ci
 def test_a_guess_is_kept_in_the_copy_and_its_result_waits_unless_it_is_an_error(seat, course):
     seat.open()
     expect(seat.run("result").locator(".jp-OutputArea-output")).to_contain_text("NameError")

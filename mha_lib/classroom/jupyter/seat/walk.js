@@ -17,6 +17,7 @@ const runsAlong = (cell) =>
 
 export class Walk {
   #touched = new WeakSet(); // cells with a live figure in which the student has done something since it was drawn
+  #sent = Promise.resolve(); // once the cells of all steps so far are with the kernel
 
   constructor({ load, panel, setup, guesses }) {
     Object.assign(this, { load, notebook: panel.content, session: panel.sessionContext, setup, guesses });
@@ -64,12 +65,28 @@ export class Walk {
     this.sight.keep(result, asking);
   }
 
-  /** Run the cells. Those that the kernel drops, since a cell of an earlier step has failed, run again. */
+  /**
+   * Run the cells, after those of earlier steps, also where steps have waited for the setup. Those that the kernel drops,
+   * since a cell of an earlier step has failed, run again.
+   */
   async run(cells) {
-    const { load, notebook, session, setup } = this;
-    const { NotebookActions } = await load("@jupyterlab/notebook");
     const needsSetup = cells.some((cell) => isCode(cell) && !isSetup(cell));
-    if (needsSetup && !(await setup.ready())) return;
+    let sending;
+    if (needsSetup) {
+      const ready = this.setup.ready();
+      sending = this.#sent.then(async () => (await ready) && this.#send(cells));
+      this.#sent = sending.catch(() => {});
+    } else {
+      sending = this.#send(cells);
+    }
+    const { dropped } = (await sending) || {};
+    if (await dropped) await this.run(cells);
+  }
+
+  /** Send the cells to the kernel; `dropped` is a promise of whether it has dropped them, and nobody has stopped it. */
+  async #send(cells) {
+    const { load, notebook, session } = this;
+    const { NotebookActions } = await load("@jupyterlab/notebook");
     const first = cells.find(isCode);
     let isDropped = false;
     let isInterrupted = false; // by the student, who wants no cell that waits to run
@@ -84,8 +101,8 @@ export class Walk {
     // JupyterLab goes to its command mode: out of an editor in which one has begun to write meanwhile.
     notebook.mode = mode;
     activeElement.focus({ preventScroll: true });
-    await running.finally(() => NotebookActions.executed.disconnect(hear));
-    if (isDropped && !isInterrupted) await this.run(cells);
+    const ended = running.finally(() => NotebookActions.executed.disconnect(hear));
+    return { dropped: ended.then(() => isDropped && !isInterrupted) };
   }
 
   goTo(cell) {
