@@ -129,7 +129,11 @@ def test_shift_r_leaves_the_instructor_where_he_went_and_c_clears_outputs(page, 
     foot_says(page, "i", "All: stopped at slide 3")
     expect(current(page)).to_have_id("slide-6-0")
     turn(page, "2 Enter", "slide-1-0")
-    foot_says(page, "Control+Enter", "")  # a cell has run through
+    prompt = page.locator("#slide-1-0 .fragment .jp-CodeCell .jp-InputPrompt")
+    has_run = text_of(prompt)
+    foot_says(page, "Control+Enter", "")
+    expect(prompt).not_to_have_text(has_run)
+    expect(prompt).to_have_text(re.compile(r"\d"))  # again: no output of it comes after they are cleared
     file = jupyter.folder / f"{tmp_path.name}.ipynb"
     saved_when(file, outputs_in, "what the cells have printed")
     outputs = page.locator(".jp-OutputArea-output")
