@@ -67,6 +67,8 @@ EQUIVALENT = {
     "masks.py checked_limits: shortest=shortest → **{} (left out) in: shortest=shortest,": "only slower",
     "masks.py blank_padding: blank_keys if values is keys else blank(values) → (blank(values)) (never) "
     "in: return blank_keys, blank_keys if values is keys else blank(values)": "the same, computed twice",
+    "packing.py packed_attention: queries → keys (another name) in: has_kernel = "
+    "has_varlen_kernel(queries.device, queries.dtype, *widths, dropout_p), 2": "they have one dtype",
 }
 
 
