@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import threading
 
 import nbformat
 import pytest
@@ -417,11 +418,11 @@ def test_who_walks_on_while_cells_wait_loses_no_step_and_no_letter(seat):
 @pytest.mark.ci
 def test_a_step_that_comes_after_the_setup_runs_behind_one_that_has_waited_for_it(seat):
     """The kernel's answer, which cells have run, is slow for the step that came first."""
-    held, holds = [], []
+    held, holds = [], threading.Event()
 
     def hold(route):
         def answer(message):
-            if holds and b"history_reply" in message:
+            if holds.is_set() and b"history_reply" in message:
                 held.append((route, message))
             else:
                 route.send(message)
@@ -434,7 +435,7 @@ def test_a_step_that_comes_after_the_setup_runs_behind_one_that_has_waited_for_i
     seat.cell("add").locator(".cm-content").click()
     seat.page.keyboard.press("Shift+Enter")
     expect(seat.cell("helpers").locator(".jp-InputPrompt")).to_have_text("[*]:")
-    holds.append(True)
+    holds.set()
     seat.write("answer", "mine = helper")
     seat.page.keyboard.press("Shift+Enter")
     seat.go_on.touch()
