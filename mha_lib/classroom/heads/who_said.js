@@ -359,7 +359,7 @@ class WhoSaidView {
     return name.trim() || name.replaceAll("\n", "↵").replaceAll(" ", "␣");
   }
 
-  /** What the page shows of the token at a place: its rival, their logits, and the parts with both shares. */
+  /** Return the token at a place, its rival, the logits of both, and the parts with their shares in both. */
   accountOf(place) {
     const step = this.steps[place - 1];
     if (!step || this.isLarge) return step;

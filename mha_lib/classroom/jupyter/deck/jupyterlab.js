@@ -99,7 +99,7 @@ export function answerDialogs(Dialog, { isOwnCopy, foot, words }) {
   };
 }
 
-/** What a dialog says that is never drawn: its title and its text, or the title alone. */
+/** Return the words of a dialog that is never drawn: its title and its text, or the title alone. */
 function saidBy({ layout, node }) {
   const [header] = layout.widgets[0].widgets; // Lumino's, which React has not drawn yet
   return node.ariaLabel ?? [header.render().props.children].flat()[0];

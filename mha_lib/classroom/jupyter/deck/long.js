@@ -42,8 +42,7 @@ export function shrink(section, fit) {
   for (const formula of formulas) formula.style.zoom = "";
   const isTooLarge = () => hiddenBelow(section) > 0 || isWide(section);
   let result;
-  const hasItsRoom = section.querySelector(HAVE_THEIR_ROOM) !== null;
-  for (const size of hasItsRoom ? [1] : SIZES) {
+  for (const size of section.querySelector(HAVE_THEIR_ROOM) ? [1] : SIZES) {
     section.style.setProperty("--shrink", size);
     section.toggleAttribute("data-shrunk", size < 1);
     result = fit();
